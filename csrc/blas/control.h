@@ -23,4 +23,10 @@ HS__BLAS int hetsched_blas_get_num_domains(void);
 HS__BLAS double hetsched_blas_get_least(const char *name);
 HS__BLAS void hetsched_blas_set_least(const char *text);
 
+/* Writes the report of the records of several processes (record.h) to an open file. The text has a
+ * line for each file that is not a record. Returns 0 if there is no memory or the text cannot be
+ * written.
+ *   paths  [count] of the records */
+HS__BLAS int hetsched_blas_write_report(const char *const *paths, int count, int file);
+
 #endif

@@ -122,4 +122,10 @@ enum {
     HS__DRIVERS(HS__NUMBER, HS__NUMBER, HS__NUMBER) HS__ALL_ROUTINES
 };
 
+/* Names of the routines in the order of hs__routine, without the type's letter. */
+extern const char *const hs__routine_names[];
+
+/* Returns the name of a routine or driver, without the type's letter. */
+const char *hs__name_of_routine(int32_t routine);
+
 #endif

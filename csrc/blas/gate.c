@@ -233,7 +233,7 @@ static kept_pool *find_pool(int32_t workers)
 /* Counts a call that the engine does not compute; returns 0. */
 static int leave_to_library(hs__entry *entry, hs__fate fate, double volume)
 {
-    if (hs__counting) hs__count_call(entry, fate, volume, 0.0, 0.0);
+    if (hs__counting) hs__count_call(entry, fate, volume);
     return 0;
 }
 
@@ -292,23 +292,27 @@ int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
     return 1;
 }
 
-/* Returns the core-seconds that the workers did not get. */
-static double lost_core_seconds(const hs__call *call, double seconds)
+/* Returns the number of cores that the workers did not get. */
+static double count_lost_cores(const hs__call *call)
 {
     double available[HS__MOST_WORKERS];
     double missing = 0.0;
     hs_pool_availability(call->pool, call->speeds, available);
     for (int32_t p = 0; p < call->kept->workers; p++) missing += 1.0 - available[p];
-    return missing * seconds;
+    return missing;
+}
+
+static void count_ended(const hs__call *call, hs_status status)
+{
+    if (status) hs__count_call(call->entry, HS__REFUSED, call->volume);
+    else
+        hs__count_taken(call->entry, call->volume, call->kept->workers, call->start,
+                        count_lost_cores(call));
 }
 
 int hs__end_call(hs__call *call, hs_status status)
 {
-    if (hs__counting) {
-        const double seconds = hs_clock() - call->start;
-        hs__count_call(call->entry, status ? HS__REFUSED : HS__TAKEN, call->volume, seconds,
-                       status ? 0.0 : lost_core_seconds(call, seconds));
-    }
+    if (hs__counting) count_ended(call, status);
     hs__leave_callers(call->counted);
     release_pool(call->kept);
     inside = 0;

@@ -8,7 +8,7 @@
  * is switched off. The program may set them at any time, while other threads call; each entry
  * stands for itself, so relaxed order is enough. */
 extern _Atomic double hs__least_volume[HS__ROUTINES][4];
-/* Non-zero if calls are counted for a report at the end. */
+/* Non-zero if calls are counted for a report, or explained. */
 extern int hs__counting;
 /* The largest number of workers after the system has refused to start more threads;
  * HS__MOST_WORKERS or more if it has not refused. Written by the thread that has the gate, with
@@ -26,11 +26,18 @@ typedef enum hs__fate {
     HS__FATES
 } hs__fate;
 
-void hs__count_call(const hs__entry *entry, hs__fate fate, double volume, double seconds,
-                    double lost);
+/* Count a call (record.h) and explain it (explain.h), as the settings ask for.
+ *   fate        any but HS__TAKEN
+ *   start       hs_clock when the call began
+ *   lost_cores  mean number of cores that other programs had meanwhile */
+void hs__count_call(const hs__entry *entry, hs__fate fate, double volume);
+void hs__count_taken(const hs__entry *entry, double volume, int32_t workers, double start,
+                     double lost_cores);
 
-/* Counts a call that went to the library behind, governed: with so many threads; 0: not known. */
+/* Counts a call that goes to the library behind, governed: with so many threads; 0: not known.
+ * hs__time_governed adds its time when it has ended. */
 void hs__count_governed(const hs__entry *entry, int threads);
+void hs__time_governed(const hs__entry *entry, double start);
 
 /* First check, at no cost: returns whether a call with so many multiply-adds is large enough. */
 static inline int hs__is_large(const hs__entry *entry, double volume)
@@ -38,7 +45,7 @@ static inline int hs__is_large(const hs__entry *entry, double volume)
     const double least =
         atomic_load_explicit(&hs__least_volume[entry->routine][entry->dtype], memory_order_relaxed);
     if (volume >= least) return 1;
-    if (__builtin_expect(hs__counting, 0)) hs__count_call(entry, HS__SMALL, volume, 0.0, 0.0);
+    if (__builtin_expect(hs__counting, 0)) hs__count_call(entry, HS__SMALL, volume);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "blas/explain.h"
 #include "blas/gate.h"
 #include "blas/library.h"
 #include "blas/settings.h"
@@ -20,7 +21,9 @@ static _Thread_local struct {
     const char *frame;      /* address on the stack: calls that are inside have a lower one */
     uintptr_t caller;       /* start of the calling object */
     hs__library *library;
-    int is_told; /* non-zero if `before` is to be told back after this call */
+    const hs__entry *entry; /* with start: of a call that is counted */
+    double start;           /* hs_clock when it began */
+    int is_told;            /* non-zero if `before` is to be told back after this call */
     int before;
 } current;
 
@@ -229,16 +232,17 @@ static void end_current(void)
     atomic_fetch_sub(&callers, 1);
 }
 
-void hs__begin_behind(hs__guard *guard, hs__entry *entry, double volume)
+/* Begins to govern a call, unless it is inside another one or the program wants one thread. Returns
+ * the number of its threads; 0: not known; HS__INSIDE. */
+static int begin_governed(hs__guard *guard, hs__entry *entry, double volume, const char *frame)
 {
     hs__library *library = entry->library;
-    const char *frame = __builtin_frame_address(0);
     if (current.guard) {
-        if (frame < current.frame && entry->start != current.caller) return;
+        if (frame < current.frame && entry->start != current.caller) return HS__INSIDE;
         end_current(); /* it was left by longjmp */
     }
     if (library->reach == HS__PROCESS && library->get() <= 1 && !atomic_load(&library->calls))
-        return;
+        return 1;
     current.frame = frame;
     current.caller = entry->start;
     current.library = library;
@@ -248,12 +252,30 @@ void hs__begin_behind(hs__guard *guard, hs__entry *entry, double volume)
     const int threads = begin_current(library, good, volume < least_shared(entry->routine));
     current.guard = guard;
     guard->active = 1;
-    if (__builtin_expect(hs__counting, 0)) hs__count_governed(entry, threads);
+    return threads;
+}
+
+static void count_begun(const hs__guard *guard, const hs__entry *entry, double volume, int threads)
+{
+    if (guard->active) {
+        hs__count_governed(entry, threads);
+        current.entry = entry;
+        current.start = hs_clock();
+    }
+    if (hs__blas_settings.explain) hs__explain_governed(entry, volume, threads);
+}
+
+void hs__begin_behind(hs__guard *guard, hs__entry *entry, double volume)
+{
+    const int threads = begin_governed(guard, entry, volume, __builtin_frame_address(0));
+    if (__builtin_expect(hs__counting, 0)) count_begun(guard, entry, volume, threads);
 }
 
 void hs__end_behind(hs__guard *guard)
 {
-    if (current.guard == guard) end_current();
+    if (current.guard != guard) return;
+    if (__builtin_expect(hs__counting, 0)) hs__time_governed(current.entry, current.start);
+    end_current();
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

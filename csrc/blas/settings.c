@@ -9,17 +9,13 @@
 #include <string.h>
 
 #include "blas/control.h"
+#include "blas/drivers.h"
 #include "blas/gate.h"
 #include "blas/govern.h"
+#include "blas/record.h"
 
 hs__settings hs__blas_settings;
 int hs__counting;
-
-const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs",
-                                         "gesv",  "getri", "potrf", "potrs", "posv",  "trtrs",
-                                         "geqrf", "orgqr", "ormqr", "gels"};
-_Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
-               "a name for each");
 
 /* Multiply-adds from which the engine was at least as fast as OpenBLAS, measured on two idle cores
  * with AVX-512. `hetsched measure --blas` measures them on other machines. */
@@ -195,11 +191,22 @@ static void read_behind(const char *text)
     if (most > 0 && !*end) hs__blas_settings.behind = most < INT32_MAX ? (int32_t)most : INT32_MAX;
 }
 
+static int is_on(const char *text) { return text && *text && strcmp(text, "0") != 0; }
+
+/* The path is made absolute, because the program may change its folder. A program that has more
+ * rights than its user creates no files for him. */
+static void read_report(const char *text)
+{
+    if (!is_on(text)) return;
+    if (!strchr(text, '/')) hs__blas_settings.report = HS__REPORT_AT_END;
+    else if (secure_getenv("HETSCHED_BLAS_REPORT") && realpath(text, hs__blas_settings.directory))
+        hs__blas_settings.report = HS__REPORT_IN_FILES;
+    if (hs__blas_settings.report) hs__start_records();
+}
+
 __attribute__((constructor)) static void read_all(void)
 {
     const char *on = getenv("HETSCHED_BLAS");
-    const char *report = getenv("HETSCHED_BLAS_REPORT");
-    const char *deterministic = getenv("HETSCHED_DETERMINISTIC");
     double numbers[HS__MOST_WORKERS];
     hs__places *named = &hs__blas_settings.named;
     hs__openmp openmp = {.count = 0};
@@ -214,9 +221,10 @@ __attribute__((constructor)) static void read_all(void)
     read_limit("HETSCHED_BLAS_WORKERS");
     read_limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
     atomic_store(&hs__blas_settings.limit, hs__blas_settings.most);
-    hs__blas_settings.deterministic =
-        deterministic && *deterministic && strcmp(deterministic, "0") != 0;
-    hs__blas_settings.report = hs__counting = report && *report && strcmp(report, "0") != 0;
+    hs__blas_settings.deterministic = is_on(getenv("HETSCHED_DETERMINISTIC"));
+    hs__blas_settings.explain = is_on(getenv("HETSCHED_BLAS_EXPLAIN"));
+    read_report(getenv("HETSCHED_BLAS_REPORT"));
+    hs__counting = hs__blas_settings.report || hs__blas_settings.explain;
     read_behind(getenv("HETSCHED_BLAS_BEHIND"));
     hs_watch_load();
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));

@@ -15,29 +15,33 @@
  *   HETSCHED_BLAS_BEHIND=auto    how many threads the library behind uses for a call: as many as
  *                                are good (govern.h); own: as it was told; 2: at most so many
  *   HETSCHED_DETERMINISTIC=1     the same bits for any number of workers
- *   HETSCHED_BLAS_REPORT=1       a table on stderr at the end of the process
+ *   HETSCHED_BLAS_REPORT=1       a table on stderr at the end of the process; a folder, with a
+ *                                slash in its path: the record of each process as a file (record.h)
+ *   HETSCHED_BLAS_EXPLAIN=1      a line on stderr for each kind of call (explain.h)
  * A value that cannot be read is ignored without a message, because the program is not ours. */
 #ifndef HS_BLAS_SETTINGS_H
 #define HS_BLAS_SETTINGS_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "blas/places.h"
 
+typedef enum hs__report { HS__REPORT_NONE, HS__REPORT_AT_END, HS__REPORT_IN_FILES } hs__report;
+
 typedef struct hs__settings {
-    int report, deterministic;
+    hs__report report;
+    int explain, deterministic;
     atomic_int limit; /* largest number of workers, >= 1, set by the program; initially `most` */
     int32_t behind;   /* threads of the library behind (govern.h) */
     int32_t most;     /* the largest number that the environment allows */
     hs__cpus start;   /* mask when the library was loaded; none if OpenMP was there */
     hs__places named; /* count 0: none */
     hs_domain domain[HS__MOST_DOMAINS]; /* the domains of the places */
+    char directory[PATH_MAX];           /* for records, if the report is in files */
 } hs__settings;
 
 extern hs__settings hs__blas_settings;
-
-/* Names of the routines in the order of hs__routine, without the type's letter. */
-extern const char *const hs__routine_names[];
 
 #endif

@@ -114,7 +114,8 @@ print(told())
 def governed(text):
     """Calls that the library behind computed, and their mean number of threads, by function."""
     found = {}
-    for name, count, threads in re.findall(r"^([sdcz][a-z0-9]+) +(\d+) +([\d.]+)$", text, re.M):
+    row = r"^([sdcz][a-z0-9]+) +(\d+) +([\d.]+) +[\d.]+$"
+    for name, count, threads in re.findall(row, text, re.M):
         found[name] = (int(count), float(threads))
     return found
 

@@ -1,0 +1,12 @@
+/* Output of the drop-in library in programs that are not ours. */
+#ifndef HS_BLAS_OUTPUT_H
+#define HS_BLAS_OUTPUT_H
+
+#include <stddef.h>
+
+/* Writes a text to a file, and returns whether all of it was written. It takes no locks, so a
+ * signal handler may call it, and it changes nothing of the thread: not errno, and a pipe that
+ * nobody reads gives no SIGPIPE. */
+int hs__write(int file, const char *text, size_t bytes);
+
+#endif
