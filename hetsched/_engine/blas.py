@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import _hetsched
@@ -25,3 +28,22 @@ def library() -> Path:
             f"the drop-in library is built on Linux; this is {sys.platform}, and there is no {path}"
         )
     return path
+
+
+def report_of(records: Sequence[str]) -> str:
+    """The report of the records of several processes, whose paths are given.
+
+    Raises
+    ------
+    OSError
+        There is no drop-in library, or no memory for the text.
+    """
+    write = ctypes.CDLL(str(library())).hetsched_blas_write_report
+    write.argtypes = [ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int]
+    paths = (ctypes.c_char_p * len(records))(*map(os.fsencode, records))
+    # Text that is not written to a stream can be printed to any.
+    with open(os.memfd_create("hetsched-report"), "w+b") as file:
+        if not write(paths, len(records), file.fileno()):
+            raise MemoryError("the report of the calls")
+        file.seek(0)
+        return file.read().decode("ascii", "replace")

@@ -4,11 +4,14 @@ hetsched."""
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
+import sys
+import tempfile
+from contextlib import nullcontext
 from typing import Any
 
-from ..machine.dropin import environment
+from ..machine.dropin import environment, report
+from . import child, streams
 
 
 def add_parser(commands: Any) -> None:
@@ -48,7 +51,25 @@ def add_parser(commands: Any) -> None:
         ),
     )
     run.add_argument(
-        "--report", action="store_true", help="print a table of all calls when the program ends"
+        "--report",
+        action="store_true",
+        help=(
+            "print tables of the calls of the program and of all processes that it starts when it"
+            " has ended"
+        ),
+    )
+    run.add_argument(
+        "--records",
+        metavar="DIRECTORY",
+        help=(
+            "keep the counts of each process as a file in this directory; without a command, print"
+            " the report of the files in it"
+        ),
+    )
+    run.add_argument(
+        "--explain",
+        action="store_true",
+        help="print for each kind of call, once, where it goes and why, when it happens",
     )
     run.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="command", help="the program and its arguments"
@@ -58,11 +79,39 @@ def add_parser(commands: Any) -> None:
 
 def _exec(given: argparse.Namespace) -> None:
     program = given.program[1:] if given.program[:1] == ["--"] else given.program
+    if not program and given.records is not None:
+        print(report(given.records), end="")
+        return
     if not program:
         raise ValueError("command is missing: hetsched exec [options] [--] command [argument ...]")
     if shutil.which(program[0]) is None:
         raise ValueError(f"command {program[0]!r} is not found, or is not executable")
-    made = environment(
-        threads=given.threads, least=given.least, behind=given.behind, report=given.report
+    if not given.report:
+        child.become(program, _environment(given, given.records))
+    child.end_like(_reported(given, program))
+
+
+def _environment(given: argparse.Namespace, records: str | None) -> dict[str, str]:
+    return environment(
+        threads=given.threads,
+        least=given.least,
+        behind=given.behind,
+        report=records if records is not None else False,
+        explain=given.explain,
     )
-    os.execvpe(program[0], program, made)
+
+
+def _reported(given: argparse.Namespace, program: list[str]) -> int:
+    """Run a program, and print the report of its processes. Returns as `child.run`."""
+    directory = (
+        nullcontext(given.records)
+        if given.records is not None
+        else tempfile.TemporaryDirectory(prefix="hetsched-records-", ignore_cleanup_errors=True)
+    )
+    with directory as path:
+        status = child.run(program, _environment(given, path))
+        try:
+            print(report(path), end="", file=sys.stderr, flush=True)
+        except OSError as error:  # the status is still that of the program
+            streams.say(f"there is no report: {error}")
+    return status

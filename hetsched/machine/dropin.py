@@ -10,6 +10,7 @@ import numpy as np
 
 from .._base import check
 from .._engine.blas import library as library
+from .._engine.blas import report_of
 from .._engine.kernels import Blocking
 from .blocks import gangs
 from .least import checked, kept
@@ -23,7 +24,8 @@ def environment(
     threads: int | None = None,
     least: str | None = None,
     behind: str | int | None = None,
-    report: bool = False,
+    report: bool | str | os.PathLike[str] = False,
+    explain: bool = False,
     given: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The environment for a program in which the drop-in library comes before its BLAS.
@@ -40,8 +42,12 @@ def environment(
         Threads of the program's own library in the calls that it computes: as many as are good at
         that moment, as many as the program asked for, or at most this number. Never more than the
         program asked for. Default: that of `given`, or "auto".
-    report : bool
-        Print a table of all calls when the program ends.
+    report : bool or path
+        Print tables of the calls when a process ends by itself. Or the directory in which each
+        process keeps its counts as a file, which `report` reads. They are complete however the
+        process ends.
+    explain : bool
+        Print for each kind of call, once, where it goes and why, when it happens.
     given : mapping, optional
         The environment to add to. Default: the environment of this process.
 
@@ -50,7 +56,8 @@ def environment(
     ValueError
         The message names the argument.
     OSError
-        There is no drop-in library, or the system's loader does not load it.
+        There is no drop-in library, or the system's loader does not load it. Or no file can be made
+        in the directory of `report`, or of HETSCHED_BLAS_REPORT in `given`.
     """
     made = dict(os.environ if given is None else given)
     host = topology()
@@ -84,8 +91,37 @@ def environment(
     if behind is not None:
         made["HETSCHED_BLAS_BEHIND"] = _behind(behind)
     if report:
-        made["HETSCHED_BLAS_REPORT"] = "1"
+        made["HETSCHED_BLAS_REPORT"] = "1" if report is True else os.path.abspath(report)
+    if os.sep in made.get("HETSCHED_BLAS_REPORT", ""):
+        made["HETSCHED_BLAS_REPORT"] = _writable(made["HETSCHED_BLAS_REPORT"])
+    if explain:
+        made["HETSCHED_BLAS_EXPLAIN"] = "1"
     return made
+
+
+def report(directory: str | os.PathLike[str]) -> str:
+    """The report of all processes that have kept their counts as files in a directory.
+
+    The text has tables and a sentence for each process, and a line for each file that is not such a
+    record.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be read, or there is no drop-in library.
+    """
+    return report_of([os.path.join(directory, name) for name in sorted(os.listdir(directory))])
+
+
+def _writable(directory: str) -> str:
+    """The absolute path of a directory in which files can be made."""
+    path = os.path.abspath(directory)
+    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
+        raise OSError(
+            f"the counts of calls cannot be kept in {path!r}: there is no such directory, or no"
+            " file can be made in it"
+        )
+    return path
 
 
 def _behind(behind: str | int) -> str:

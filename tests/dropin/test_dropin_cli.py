@@ -115,17 +115,19 @@ def test_the_programs_environment():
     assert found.get("HETSCHED_BLAS_WORKERS", "1") == "1"
     assert ("HETSCHED_BLAS_WORKERS" in found) == (len(cores) > 1)
     assert found["HETSCHED_BLAS_LEAST"] == "gemm=5"
-    assert found["HETSCHED_BLAS_REPORT"] == "1"
+    assert os.path.basename(found["HETSCHED_BLAS_REPORT"]).startswith("hetsched-records-")
     assert found["HETSCHED_BLAS_BEHIND"] == "own"
     assert found["KEPT"] == "a=b"
     found = environment_of()
     assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, cores))
     assert ("HETSCHED_BLAS_WORKERS" in found) == (host.most_workers < len(cores))
     assert "HETSCHED_BLAS_REPORT" not in found
+    assert "HETSCHED_BLAS_EXPLAIN" not in found
     assert "HETSCHED_BLAS_BEHIND" not in found
     assert "HETSCHED_BLAS_LEAST" not in found  # nothing has been measured
     assert "HETSCHED_BLAS_SPEEDS" not in found
     assert environment_of("--behind", "3")["HETSCHED_BLAS_BEHIND"] == "3"
+    assert environment_of("--explain")["HETSCHED_BLAS_EXPLAIN"] == "1"
     found = environment_of("--threads", "100000")
     assert found["HETSCHED_BLAS_CORES"] == ",".join(map(str, host.candidates))
 
