@@ -111,6 +111,29 @@ static void a_fresh_pool_has_no_caller(void)
     hs_pool_destroy(pool);
 }
 
+/* A pool that is to have no thread: each of several callers works by itself. */
+static void without_threads(void)
+{
+    enum { CALLERS = 3 };
+    const hs_domain domain = {.depth = {8, 8}};
+    for (int has_domain = 0; has_domain < 2; has_domain++) {
+        hs_pool *pool = NULL;
+        pthread_t caller[CALLERS];
+        void *wrong;
+        if (!CHECK(hs__pool_create_alone(has_domain ? &domain : NULL, &pool) == HS_OK)) return;
+        CHECK(hs__pool_size(pool) == 1 && !hs__pool_has_threads(pool) && !hs__pool_spins(pool));
+        for (int i = 0; i < CALLERS; i++)
+            CHECK(!pthread_create(&caller[i], NULL, many_products, pool));
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(caller[i], &wrong);
+            CHECK(!wrong);
+        }
+        hs_pool_destroy(pool);
+    }
+    CHECK(hs__pool_create_alone(&(hs_domain){.rows = {-1, 0}}, &(hs_pool *){NULL}) ==
+          HS_ERROR_VALUE);
+}
+
 typedef struct {
     hs_pool *pool;
     int polls; /* whether it waits with a poll function */
@@ -431,6 +454,7 @@ int main(void)
 #endif
     crowded();
     a_fresh_pool_has_no_caller();
+    without_threads();
     checked_before_locked();
     kept_and_trimmed();
 #if defined(__linux__)

@@ -378,7 +378,8 @@ static hs_status start_threads(hs_pool *pool)
 }
 
 static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
-                             const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
+                             const hs_domain *domains, const int32_t *domain_of, int has_threads,
+                             hs_pool **out)
 {
     if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
@@ -397,7 +398,8 @@ static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
     const int enough = hs__leases_open(pool) && pool->drift.rate && (pool->cores || !cores);
     hs_status status = hs__domains_open(&pool->domains, p, count, domains, domain_of);
-    if (!status) status = enough ? start_threads(pool) : HS_ERROR_MEMORY;
+    if (!status && !enough) status = HS_ERROR_MEMORY;
+    if (!status && has_threads) status = start_threads(pool);
     if (status) hs_pool_destroy(pool);
     else *out = pool;
     return status;
@@ -405,14 +407,20 @@ static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
 
 hs_status hs_pool_create(int32_t p, const int32_t *cores, hs_pool **out)
 {
-    return create_pool(p, cores, 1, NULL, NULL, out);
+    return create_pool(p, cores, 1, NULL, NULL, 1, out);
 }
 
 hs_status hs_pool_create_domains(int32_t p, const int32_t *cores, int32_t count,
                                  const hs_domain *domains, const int32_t *domain_of, hs_pool **out)
 {
-    return domains && domain_of ? create_pool(p, cores, count, domains, domain_of, out)
+    return domains && domain_of ? create_pool(p, cores, count, domains, domain_of, 1, out)
                                 : HS_ERROR_VALUE;
+}
+
+hs_status hs__pool_create_alone(const hs_domain *domain, hs_pool **out)
+{
+    static const int32_t first = 0;
+    return create_pool(1, NULL, 1, domain, domain ? &first : NULL, 0, out);
 }
 
 void hs_pool_destroy(hs_pool *pool)
