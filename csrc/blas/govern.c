@@ -34,11 +34,21 @@ static _Thread_local struct {
 
 /* ---- how many threads are good --------------------------------------------------------------- */
 
-/* Multiply-adds from which more than one thread can be faster. For gemm and gemv OpenBLAS itself
- * uses more from there on. The others are estimates: a driver of order 100 takes about
- * a millisecond. */
-static const double least_gemm = 262144.0, least_gemv = 9216.0, least_other = 262144.0;
-static const double least_driver = 1e6;
+/* Multiply-adds from which more than one thread can be faster: the largest sizes at which two
+ * threads of OpenBLAS 0.3.30 were not faster than one, for trsm the smallest at which they were.
+ * Measured on an AMD EPYC (family 26), of float64, best of many calls on a busy machine. LU,
+ * Cholesky and QR of order 500 were slower on two threads, too, but may be faster on more, so the
+ * numbers are those of order 250 to 400. Of the drivers syevd, gelsd and gesdd of order 100 took
+ * 1.2 to 1.3 times as long on two threads, and syevd and gelsd of order 200 1.0 times. For getri
+ * the number is an estimate. */
+static const double least_shared_by[HS__ROUTINES] = {
+    [HS__GEMM] = 3e6,  [HS__SYRK] = 1e7,  [HS__TRSM] = 6e4,  [HS__GEMV] = 4e5,
+    [HS__GETRF] = 5e6, [HS__GETRS] = 6e4, [HS__GESV] = 5e6,  [HS__GETRI] = 3e5,
+    [HS__POTRF] = 1e7, [HS__POTRS] = 6e4, [HS__POSV] = 1e7,  [HS__TRTRS] = 6e4,
+    [HS__GEQRF] = 1e7, [HS__ORGQR] = 1e7, [HS__ORMQR] = 1e7, [HS__GELS] = 1e7};
+static const double least_driver = 8e6;
+/* Multiply-adds up to which OpenBLAS itself uses one thread. */
+static const double single_gemm = 262144.0, single_gemv = 9216.0;
 
 /* Calls of OpenBLAS with fewer multiply-adds have one thread in any case: a thread gets at least 4
  * columns, and these are of order 4, with 72 in dormqr. To govern such a call could take a third of
@@ -47,9 +57,7 @@ static const double least_divided = 75.0;
 
 static double least_shared(int32_t routine)
 {
-    if (routine >= HS__ROUTINES) return least_driver;
-    if (routine == HS__GEMM) return least_gemm;
-    return routine == HS__GEMV ? least_gemv : least_other;
+    return routine < HS__ROUTINES ? least_shared_by[routine] : least_driver;
 }
 
 double hs__least_governed(const hs__library *library, int32_t routine)
@@ -57,8 +65,8 @@ double hs__least_governed(const hs__library *library, int32_t routine)
     if (!library || library->reach == HS__UNTOLD || hs__blas_settings.behind == HS__BEHIND_OWN)
         return INFINITY;
     if (!library->is_openblas) return -INFINITY;
-    const int is_single = routine == HS__GEMM || routine == HS__GEMV;
-    if (is_single) return least_shared(routine);
+    if (routine == HS__GEMM) return single_gemm;
+    if (routine == HS__GEMV) return single_gemv;
     return library->number ? least_divided : -INFINITY;
 }
 

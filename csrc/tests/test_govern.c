@@ -109,6 +109,18 @@ static int threads_in_call(hs__library *library, double volume)
     return found;
 }
 
+/* Returns the number of threads in a call of a routine. */
+static int threads_in(int32_t routine, double volume)
+{
+    hs__entry entry = entry_for(&process, 1);
+    hs__guard guard = {0};
+    entry.routine = routine;
+    hs__govern(&guard, &entry, volume);
+    const int found = get();
+    hs__release(&guard);
+    return found;
+}
+
 /* Checks that nothing is left of the calls before. */
 static void check_idle(int asked)
 {
@@ -145,6 +157,9 @@ static void test_one_thread(void)
     CHECK(counted == 4);
     check_idle(8);
     CHECK(threads_in_call(&process, SMALL) == 1);
+    CHECK(threads_in(HS__TRSM, 1e5) == 4 && threads_in(HS__TRSM, 5e4) == 1);
+    CHECK(threads_in(HS__POTRF, 5e6) == 1 && threads_in(HS__POTRF, 2e7) == 4);
+    CHECK(threads_in(HS__ROUTINES, 5e6) == 1 && threads_in(HS__ROUTINES, 1e7) == 4);
     check_idle(8);
     begin(8, 0.2);
     CHECK(threads_in_call(&process, LARGE) == 1);
@@ -180,6 +195,7 @@ static void test_settings(void)
     CHECK(hs__least_governed(&process, HS__GEMM) == -INFINITY);
     CHECK(hs__least_governed(&openblas, HS__GESV) == -INFINITY);
     CHECK(hs__least_governed(&openblas, HS__GEMM) > 1e4); /* it takes one thread itself */
+    CHECK(hs__least_governed(&openblas, HS__GEMV) < 1e4);
 }
 
 /* The program tells another number while a call is in flight. */
