@@ -8,7 +8,8 @@
 
 /* Return and set the largest number of workers of a call from this thread, at least 1. It is the
  * number of named cpus that the thread may use now, or less if the program has set a limit. With 1,
- * every call goes to the library behind. A limit of all cpus or more removes the limit, so that
+ * the engine starts no threads: it computes a call on the calling thread, or leaves it to the
+ * library behind. A limit of all cpus or more removes the limit, so that
  * cpus of a wider mask count later, too. */
 HS__BLAS int hetsched_blas_get_num_threads(void);
 HS__BLAS void hetsched_blas_set_num_threads(int threads);
@@ -18,8 +19,9 @@ HS__BLAS void hetsched_blas_set_num_threads(int threads);
 HS__BLAS int hetsched_blas_get_num_domains(void);
 
 /* Return and set the number of multiply-adds from which the engine computes calls of a function.
- *   name  such as "dgemm"; NaN is returned for an unknown name
- *   text  as in HETSCHED_BLAS_LEAST: "1e6" for all functions, or "gemm=1e6,dgetrf=inf" */
+ *   name  such as "dgemm", or "alone:dgemm" for calls on one thread; NaN is returned for an unknown
+ *         name
+ *   text  as in HETSCHED_BLAS_LEAST: "1e6" for all functions, or "gemm=1e6,alone:dgetrf=inf" */
 HS__BLAS double hetsched_blas_get_least(const char *name);
 HS__BLAS void hetsched_blas_set_least(const char *text);
 

@@ -92,14 +92,13 @@
         }                                            \
     } while (0)
 #define CUBE(n) (DOUBLE(n) * DOUBLE(n) * DOUBLE(n))
-#define SMALLER(x, y) (DOUBLE(x) < DOUBLE(y) ? DOUBLE(x) : DOUBLE(y))
 
 #define DEFINE_LU(P, DTYPE)                                                                       \
     HS__BLAS void NAME(P##getrf)(const void *m, const void *n, void *a, const void *lda,          \
                                  void *pivots, void *info)                                        \
     {                                                                                             \
         ENTRY(NAME(P##getrf), HS__GETRF, DTYPE);                                                  \
-        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n) / 3.0;                        \
+        const double volume = hs__lu_volume(INTEGER(m), INTEGER(n));                              \
         TRY_ENGINE(                                                                               \
             hs__getrf(entry, INTEGER(m), INTEGER(n), a, INTEGER(lda), PIVOTS(pivots), &found));   \
         BEHIND(m, n, a, lda, pivots, info);                                                       \
@@ -179,7 +178,7 @@
                                  void *tau, void *work, const void *lwork, void *info)             \
     {                                                                                              \
         ENTRY(NAME(P##geqrf), HS__GEQRF, DTYPE);                                                   \
-        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n);                               \
+        const double volume = hs__qr_volume(INTEGER(m), INTEGER(n));                               \
         if (INTEGER(lwork) > 0)                                                                    \
             TRY_ENGINE(hs__geqrf(entry, INTEGER(m), INTEGER(n), a, INTEGER(lda), tau, work,        \
                                  INTEGER(lwork), &found));                                         \
@@ -190,7 +189,7 @@
                               void *info)                                                          \
     {                                                                                              \
         ENTRY(NAME(ORGQR), HS__ORGQR, DTYPE);                                                      \
-        const double volume = DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                                   \
+        const double volume = hs__qr_volume(INTEGER(m), INTEGER(n));                               \
         if (INTEGER(lwork) > 0)                                                                    \
             TRY_ENGINE(hs__orgqr(entry, INTEGER(m), INTEGER(n), INTEGER(k), a, INTEGER(lda), tau,  \
                                  work, INTEGER(lwork), &found));                                   \
@@ -201,7 +200,7 @@
                               void *c, const void *ldc, void *work, const void *lwork, void *info) \
     {                                                                                              \
         ENTRY(NAME(ORMQR), HS__ORMQR, DTYPE);                                                      \
-        const double volume = 2.0 * DOUBLE(m) * DOUBLE(n) * DOUBLE(k);                             \
+        const double volume = hs__ormqr_volume(*side, INTEGER(m), INTEGER(n), INTEGER(k));         \
         if (INTEGER(lwork) > 0)                                                                    \
             TRY_ENGINE(hs__ormqr(entry, *side, *op, INTEGER(m), INTEGER(n), INTEGER(k), a,         \
                                  INTEGER(lda), tau, c, INTEGER(ldc), work, INTEGER(lwork),         \
@@ -213,7 +212,7 @@
                                 const void *lwork, void *info)                                     \
     {                                                                                              \
         ENTRY(NAME(P##gels), HS__GELS, DTYPE);                                                     \
-        const double volume = DOUBLE(m) * DOUBLE(n) * SMALLER(m, n);                               \
+        const double volume = hs__gels_volume(INTEGER(m), INTEGER(n), INTEGER(cols));              \
         if (INTEGER(lwork) > 0)                                                                    \
             TRY_ENGINE(hs__gels(entry, *op, INTEGER(m), INTEGER(n), INTEGER(cols), a,              \
                                 INTEGER(lda), b, INTEGER(ldb), work, INTEGER(lwork), &found));     \
@@ -253,7 +252,6 @@ DEFINE_QR(z, HS_COMPLEX128, zungqr, zunmqr)
 #undef PIVOTS
 #undef TRY_ENGINE
 #undef CUBE
-#undef SMALLER
 #undef DEFINE_LU
 #undef DEFINE_CHOLESKY
 #undef DEFINE_QR

@@ -17,6 +17,7 @@
 #include "blas/openmp.h"
 #include "blas/places.h"
 #include "blas/settings.h"
+#include "threads/pool.h"
 
 /* A pool and what belongs to it.
  *   users   calls on it, and one while it is in `pools`; the last one destroys it
@@ -190,6 +191,18 @@ static hs_status create_pool(int32_t workers, hs_pool **pool, double *speeds)
     return status ? status : hs_pool_set_deterministic(*pool, hs__blas_settings.deterministic);
 }
 
+/* The same for one worker, without a thread: a process that is to have one thread gets no other. It
+ * is not set to be deterministic, because a pool of one worker is. */
+static hs_status create_alone(hs_pool **pool, double *speeds)
+{
+    hs_domain domain[HS__MOST_DOMAINS];
+    int32_t of[1];
+    const int32_t count = hs__domains_of(&now.places, 1, domain, of);
+    const hs_status status = hs__pool_create_alone(count ? domain : NULL, pool);
+    if (speeds) *speeds = now.places.speeds[0];
+    return status == HS_ERROR_UNSUPPORTED ? hs__pool_create_alone(NULL, pool) : status;
+}
+
 static hs_status open_pool(int32_t workers, kept_pool **out)
 {
     kept_pool *made = calloc(1, sizeof *made);
@@ -198,7 +211,8 @@ static hs_status open_pool(int32_t workers, kept_pool **out)
     const int has_speeds = now.places.has_speeds;
     made->speeds = has_speeds ? malloc((size_t)workers * sizeof *made->speeds) : NULL;
     hs_status status = has_speeds && !made->speeds ? HS_ERROR_MEMORY : HS_OK;
-    if (!status) status = create_pool(workers, &made->pool, made->speeds);
+    if (!status && workers == 1) status = create_alone(&made->pool, made->speeds);
+    else if (!status) status = create_pool(workers, &made->pool, made->speeds);
     if (status) {
         hs_pool_destroy(made->pool);
         free(made->speeds);
@@ -228,6 +242,14 @@ static kept_pool *find_pool(int32_t workers)
     return NULL;
 }
 
+/* Returns the pool of one worker, which is the calling thread wherever it runs. NULL: no memory. */
+static kept_pool *find_alone(void)
+{
+    if (hs_kernel_init()) return NULL;
+    if (!pools[1] && open_pool(1, &pools[1])) return NULL;
+    return pools[1];
+}
+
 /* ---- the gate -------------------------------------------------------------------------------- */
 
 /* Counts a call that the engine does not compute; returns 0. */
@@ -251,6 +273,17 @@ static int32_t workers_for(hs__entry *entry)
     return told > 0 && told < limit ? told : limit;
 }
 
+/* Returns the fate of a call with so many workers by its size. */
+static hs__fate fate_by_size(const hs__call *call, int32_t workers)
+{
+    const hs__least *least = &hs__least_volumes[call->entry->routine][call->entry->dtype];
+    const int is_alone = workers < 2;
+    const double volume =
+        atomic_load_explicit(is_alone ? &least->alone : &least->shared, memory_order_relaxed);
+    if (call->volume >= volume && !(is_alone && call->needs_several)) return HS__TAKEN;
+    return is_alone ? HS__ONE_THREAD : HS__SMALL;
+}
+
 /* Returns the fate of a call with at most so many workers, and finds the pool for it. The thread
  * must hold `choosing`. */
 static hs__fate choose_pool(int32_t workers, hs__call *call)
@@ -260,8 +293,9 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     if (workers > now.places.count) workers = now.places.count;
     const int32_t worth = hs_workers_for_quota(hs_cpu_quota());
     if (workers > worth) workers = worth;
-    if (workers < 2) return HS__ONE_THREAD;
-    kept_pool *found = find_pool(workers);
+    const hs__fate fate = fate_by_size(call, workers);
+    if (fate != HS__TAKEN) return fate;
+    kept_pool *found = workers < 2 ? find_alone() : find_pool(workers);
     if (!found) return HS__REFUSED;
     atomic_fetch_add(&found->users, 1);
     call->kept = found;
@@ -270,26 +304,39 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     return HS__TAKEN;
 }
 
-int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
+static int begin_call(hs__call *call)
 {
-    if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, volume);
+    hs__entry *entry = call->entry;
+    if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, call->volume);
     const int32_t workers = workers_for(entry);
-    if (workers < 2) return leave_to_library(entry, HS__ONE_THREAD, volume);
-    if (inside) return leave_to_library(entry, HS__BUSY, volume);
+    hs__fate fate = fate_by_size(call, workers);
+    if (fate == HS__TAKEN && inside) fate = HS__BUSY;
+    if (fate != HS__TAKEN) return leave_to_library(entry, fate, call->volume);
     inside = 1;
-    *call = (hs__call){.entry = entry, .volume = volume};
-    hs__fate fate = HS__BUSY;
+    fate = HS__BUSY;
     if (begin_choosing()) {
         fate = choose_pool(workers, call);
         end_choosing();
     }
     if (fate != HS__TAKEN) {
         inside = 0;
-        return leave_to_library(entry, fate, volume);
+        return leave_to_library(entry, fate, call->volume);
     }
     call->counted = hs__join_callers();
     call->start = hs__counting ? hs_clock() : 0.0;
     return 1;
+}
+
+int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
+{
+    *call = (hs__call){.entry = entry, .volume = volume};
+    return begin_call(call);
+}
+
+int hs__begin_shared_call(hs__call *call, hs__entry *entry, double volume)
+{
+    *call = (hs__call){.entry = entry, .volume = volume, .needs_several = 1};
+    return begin_call(call);
 }
 
 /* Returns the number of cores that the workers did not get. */

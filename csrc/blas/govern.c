@@ -51,7 +51,7 @@ static const double least_driver = 8e6;
 static const double single_gemm = 262144.0, single_gemv = 9216.0;
 
 /* Calls of OpenBLAS with fewer multiply-adds have one thread in any case: a thread gets at least 4
- * columns, and these are of order 4, with 72 in dormqr. To govern such a call could take a third of
+ * columns, and these are of order 4, with 75 in dgels. To govern such a call could take a third of
  * its time. */
 static const double least_divided = 75.0;
 

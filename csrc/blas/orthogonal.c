@@ -18,20 +18,12 @@ static hs_factor qr_of(int32_t dtype, int64_t m, int64_t n, const void *a, int64
     return qr;
 }
 
-/* Returns the multiply-adds for applying r reflectors, r the smaller of m and n, of decreasing
- * length to decreasing numbers of columns. */
-static double volume_of(int64_t m, int64_t n)
-{
-    const double r = (double)(m < n ? m : n);
-    return r * (2.0 * (double)m * (double)n - r * ((double)m + (double)n) + 2.0 / 3.0 * r * r);
-}
-
 static int has_room(int64_t lwork, int64_t least) { return lwork >= (least > 1 ? least : 1); }
 
 int hs__geqrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, void *tau, void *work,
               int64_t lwork, int64_t *info)
 {
-    const double volume = volume_of(m, n);
+    const double volume = hs__qr_volume(m, n);
     if (!hs__lead_fits(lda, m) || n < 0 || !has_room(lwork, n))
         return hs__refuse_call(entry, volume);
     hs__call call;
@@ -49,7 +41,7 @@ int hs__orgqr(hs__entry *entry, int64_t m, int64_t n, int64_t k, void *a, int64_
               const void *tau, void *work, int64_t lwork, int64_t *info)
 {
     const int32_t dtype = entry->dtype;
-    const double volume = volume_of(m, n);
+    const double volume = hs__qr_volume(m, n);
     if (!hs__lead_fits(lda, m) || n < 0 || n > m || k < 0 || k > n || !has_room(lwork, n))
         return hs__refuse_call(entry, volume);
     hs__call call;
@@ -79,7 +71,7 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     side = hs__letter(side, "LR");
     op = hs__letter(op, dtype >> 1 ? "NC" : "NT");
     const int64_t order = side == 'L' ? m : n, others = side == 'L' ? n : m;
-    const double volume = 2.0 * (double)k * (double)others * ((double)order - (double)k / 2.0);
+    const double volume = hs__ormqr_volume(side, m, n, k);
     if (!side || !op || k < 0 || k > order || n < 0 || !has_room(lwork, others))
         return hs__refuse_call(entry, volume);
     if (!hs__lead_fits(lda, order) || !hs__lead_fits(ldc, m)) return hs__refuse_call(entry, volume);
@@ -115,7 +107,7 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
              void *b, int64_t ldb, void *work, int64_t lwork, int64_t *info)
 {
     const int32_t dtype = entry->dtype;
-    const double volume = volume_of(m, n) + 2.0 * (double)m * (double)n * (double)cols;
+    const double volume = hs__gels_volume(m, n, cols);
     const hs__matrix x = hs__stored(dtype, a, m, n, lda), y = hs__stored(dtype, b, m, cols, ldb);
     const hs__matrix triangle = hs__stored(dtype, a, n, n, lda);
     const hs__matrix solution = hs__stored(dtype, b, n, cols, ldb);

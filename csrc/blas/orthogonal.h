@@ -5,6 +5,28 @@
 
 #include "blas/entry.h"
 
+/* Returns the multiply-adds for applying r reflectors, r the smaller of m and n, of decreasing
+ * length to decreasing numbers of columns. */
+static inline double hs__qr_volume(int64_t m, int64_t n)
+{
+    const double r = (double)(m < n ? m : n);
+    return r * (2.0 * (double)m * (double)n - r * ((double)m + (double)n) + 2.0 / 3.0 * r * r);
+}
+
+/* The same for least squares with so many right-hand sides. */
+static inline double hs__gels_volume(int64_t m, int64_t n, int64_t cols)
+{
+    return hs__qr_volume(m, n) + 2.0 * (double)m * (double)n * (double)cols;
+}
+
+/* The same for a product with Q of k reflectors, whose side is a letter of the BLAS. */
+static inline double hs__ormqr_volume(char side, int64_t m, int64_t n, int64_t k)
+{
+    const int is_left = side == 'L' || side == 'l';
+    const double order = (double)(is_left ? m : n), others = (double)(is_left ? n : m);
+    return 2.0 * (double)k * others * (order - (double)k / 2.0);
+}
+
 int hs__geqrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, void *tau, void *work,
               int64_t lwork, int64_t *info);
 

@@ -17,18 +17,51 @@
 hs__settings hs__blas_settings;
 int hs__counting;
 
-/* Multiply-adds from which the engine was at least as fast as OpenBLAS, measured on two idle cores
- * with AVX-512. `hetsched measure --blas` measures them on other machines. */
-#define BY_TYPE(REAL, COMPLEX) {REAL, REAL, COMPLEX, COMPLEX}
-_Atomic double hs__least_volume[HS__ROUTINES][4] = {
-    [HS__GEMM] = BY_TYPE(2e6, 2e6),  [HS__SYRK] = BY_TYPE(5e5, 5e5),
-    [HS__TRSM] = BY_TYPE(2e5, 9e6),  [HS__GEMV] = BY_TYPE(1.6e7, 1.6e7),
-    [HS__GETRF] = BY_TYPE(5e5, 6e6), [HS__GETRS] = BY_TYPE(4e6, 2e7),
-    [HS__GESV] = BY_TYPE(5e5, 6e6),  [HS__GETRI] = BY_TYPE(6e6, 1.2e7),
-    [HS__POTRF] = BY_TYPE(1e5, 1e5), [HS__POTRS] = BY_TYPE(3e6, 2e7),
-    [HS__POSV] = BY_TYPE(1e5, 1e5),  [HS__TRTRS] = BY_TYPE(2e5, 9e6),
-    [HS__GEQRF] = BY_TYPE(2e6, 1e6), [HS__ORGQR] = BY_TYPE(2e6, 1e6),
-    [HS__ORMQR] = BY_TYPE(2e6, 3e7), [HS__GELS] = BY_TYPE(2e6, 1e6)};
+/* Multiply-adds from which the engine was faster than OpenBLAS.
+ *   shared  on two threads, both with AVX-512; measured on two idle cores
+ *   alone   on one thread, by CPU time; measured on an AMD EPYC (family 26) with BLIS 0.9.0, against
+ *           OpenBLAS 0.3.31 with its kernels for SkylakeX and for Haswell: the larger number. NEVER:
+ *           OpenBLAS was about as fast or faster, or, as in products, it is on other processors
+ * `hetsched measure --blas` measures them on other machines. */
+#define NEVER INFINITY
+#define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}
+hs__least hs__least_volumes[HS__ROUTINES][4] = {
+    [HS__GEMM] = {SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER)},
+    [HS__SYRK] = {SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER)},
+    [HS__TRSM] = {SIZES(2e5, 1.1e6), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
+    [HS__GEMV] = {SIZES(1.6e7, NEVER), SIZES(1.6e7, NEVER), SIZES(1.6e7, NEVER),
+                  SIZES(1.6e7, NEVER)},
+    [HS__GETRF] = {SIZES(5e5, 4e4), SIZES(5e5, 4e4), SIZES(6e6, 4e4), SIZES(6e6, 4e4)},
+    [HS__GETRS] = {SIZES(4e6, NEVER), SIZES(4e6, 1e6), SIZES(2e7, 2.7e5), SIZES(2e7, 1e6)},
+    [HS__GESV] = {SIZES(5e5, 4e4), SIZES(5e5, 4e4), SIZES(6e6, 4e4), SIZES(6e6, 4e4)},
+    [HS__GETRI] = {SIZES(6e6, 1.2e7), SIZES(6e6, 1.2e7), SIZES(1.2e7, NEVER), SIZES(1.2e7, 4e7)},
+    [HS__POTRF] = {SIZES(1e5, 3.7e5), SIZES(1e5, 1.7e5), SIZES(1e5, 4.5e4), SIZES(1e5, 4.5e4)},
+    [HS__POTRS] = {SIZES(3e6, NEVER), SIZES(3e6, 1e6), SIZES(2e7, 2.7e5), SIZES(2e7, 1e6)},
+    [HS__POSV] = {SIZES(1e5, 1.8e5), SIZES(1e5, 1.8e5), SIZES(1e5, 5e4), SIZES(1e5, 5e4)},
+    [HS__TRTRS] = {SIZES(2e5, 1.1e6), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
+    [HS__GEQRF] = {SIZES(1.7e6, 3.7e6), SIZES(1.7e6, 1.5e6), SIZES(8e5, 1.7e6), SIZES(8e5, 1.7e6)},
+    [HS__ORGQR] = {SIZES(1.7e6, 2.9e7), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, NEVER)},
+    [HS__ORMQR] = {SIZES(1.5e6, 2.4e7), SIZES(1.5e6, NEVER), SIZES(2.2e7, 2.4e7),
+                   SIZES(2.2e7, NEVER)},
+    [HS__GELS] = {SIZES(1.7e6, NEVER), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, 1.7e6)}};
+
+/* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"
+ * for calls on one thread. */
+typedef struct named {
+    int is_alone;
+    const char *name; /* NULL: all routines */
+    size_t length;
+} named;
+
+static named read_name(const char *text, size_t length)
+{
+    static const char alone[] = "alone";
+    const size_t prefix = sizeof alone - 1;
+    if (length < prefix || strncmp(text, alone, prefix) != 0) return (named){0, text, length};
+    if (length == prefix) return (named){1, NULL, 0};
+    if (text[prefix] != ':') return (named){0, text, length};
+    return (named){1, text + prefix + 1, length - prefix - 1};
+}
 
 /* Returns whether a name of so many letters is the name of a routine ("gemm"), or of a routine for
  * a type ("dgemm"). */
@@ -42,28 +75,39 @@ static int is_named(const char *name, size_t length, int routine, int dtype)
     return strlen(own) == length && strncmp(own, name, length) == 0;
 }
 
-static void set_least(double least, const char *name, size_t length)
+static double number_of(const _Atomic double *number)
+{
+    return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+static void set_numbers(hs__least *numbers, int is_alone, double least)
+{
+    if (!is_alone) atomic_store_explicit(&numbers->shared, least, memory_order_relaxed);
+    atomic_store_explicit(&numbers->alone, least, memory_order_relaxed);
+    const double either = fmin(number_of(&numbers->shared), number_of(&numbers->alone));
+    atomic_store_explicit(&numbers->either, either, memory_order_relaxed);
+}
+
+static void set_least(double least, named of)
 {
     for (int r = 0; r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (!name || is_named(name, length, r, t))
-                atomic_store_explicit(&hs__least_volume[r][t], least, memory_order_relaxed);
+            if (!of.name || is_named(of.name, of.length, r, t))
+                set_numbers(&hs__least_volumes[r][t], of.is_alone, least);
 }
 
 void hetsched_blas_set_least(const char *text)
 {
     while (text && *text) {
         const char *equals = strpbrk(text, "=,");
-        const char *name = NULL;
-        size_t length = 0;
+        named of = {0, NULL, 0};
         if (equals && *equals == '=') {
-            name = text;
-            length = (size_t)(equals - text);
+            of = read_name(text, (size_t)(equals - text));
             text = equals + 1;
         }
         char *end;
         const double least = strtod(text, &end);
-        if (end > text && least >= 0.0) set_least(least, name, length);
+        if (end > text && least >= 0.0) set_least(least, of);
         text = strchr(text, ',');
         if (text) text++;
     }
@@ -71,10 +115,13 @@ void hetsched_blas_set_least(const char *text)
 
 double hetsched_blas_get_least(const char *name)
 {
-    for (int r = 0; name && r < HS__ROUTINES; r++)
+    if (!name) return NAN;
+    const named of = read_name(name, strlen(name));
+    for (int r = 0; of.name && r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
-            if (strlen(name) > strlen(hs__routine_names[r]) && is_named(name, strlen(name), r, t))
-                return atomic_load_explicit(&hs__least_volume[r][t], memory_order_relaxed);
+            if (of.length > strlen(hs__routine_names[r]) && is_named(of.name, of.length, r, t))
+                return number_of(of.is_alone ? &hs__least_volumes[r][t].alone
+                                             : &hs__least_volumes[r][t].shared);
     return NAN;
 }
 
@@ -228,5 +275,5 @@ __attribute__((constructor)) static void read_all(void)
     read_behind(getenv("HETSCHED_BLAS_BEHIND"));
     hs_watch_load();
     hetsched_blas_set_least(getenv("HETSCHED_BLAS_LEAST"));
-    if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) set_least(INFINITY, NULL, 0);
+    if (on && (strcmp(on, "off") == 0 || strcmp(on, "0") == 0)) hetsched_blas_set_least("inf");
 }

@@ -2,7 +2,9 @@
  *   HETSCHED_BLAS=off            every call goes to the library behind
  *   HETSCHED_BLAS_LEAST=...      multiply-adds from which the engine computes a call: a number for
  *                                all routines, or "gemm=1e6,dgetrf=3e5", where a name with the
- *                                letter of a type is for this type alone
+ *                                letter of a type is for this type only. After these numbers,
+ *                                "alone:getrf=1e6" is for calls on one thread only, and "alone=inf"
+ *                                for all calls on one thread
  *   HETSCHED_BLAS_CORES=0,2      a cpu of each core that may get a worker; those that the program
  *                                may use count (places.h). Default: all that it may use
  *   HETSCHED_BLAS_WORKERS=2      the largest number of workers. If it is smaller than the number of

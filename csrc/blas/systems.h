@@ -29,6 +29,13 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
 int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n, int64_t cols,
               const void *a, int64_t lda, void *b, int64_t ldb, int64_t *info);
 
+/* Returns the multiply-adds of an LU factorisation. */
+static inline double hs__lu_volume(int64_t m, int64_t n)
+{
+    const double r = (double)(m < n ? m : n);
+    return r * ((double)m * (double)n - r * ((double)m + (double)n) / 2.0 + r * r / 3.0);
+}
+
 int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__pivots pivots,
               int64_t *info);
 int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a, int64_t lda,

@@ -55,7 +55,7 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help=(
             "measure the size from which on `hetsched exec` computes a call of each BLAS and LAPACK"
-            " function (half a minute)"
+            " function, on all threads and on one (a minute)"
         ),
     )
     measure.add_argument(

@@ -102,6 +102,7 @@ def told_threads(count):
 def every_call_taken(found):
     """Whatever its size."""
     names = [letter + routine for letter in LETTERS for routine in ROUTINES]
+    names += [f"alone:{name}" for name in names]  # after those that set both
     before = {name: found.hetsched_blas_get_least(name.encode()) for name in names}
     told = told_threads(2)
     found.hetsched_blas_set_least(b"0")
@@ -428,14 +429,15 @@ COLUMNS = ["taken", "small", "1-thread", "busy", "parallel", "refused"]
 
 
 def environment(report=True, **changes):
-    """Two workers, every call taken, and two threads of OpenBLAS; None takes a variable away."""
+    """Two workers, every call taken that may have both, and two threads of OpenBLAS; None takes a
+    variable away."""
     given = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("HETSCHED_BLAS", "OMP_"))
     }
     given["OPENBLAS_NUM_THREADS"] = "2"
-    made = dropin.environment(least="0", report=report, given=given)
+    made = dropin.environment(least="0,alone=inf", report=report, given=given)
     made.pop("HETSCHED_BLAS_SPEEDS", None)
     made["HETSCHED_BLAS_CORES"] = two_cores()
     made["PYTHONPATH"] = str(Path(__file__).parent)

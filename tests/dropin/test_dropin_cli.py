@@ -321,15 +321,22 @@ def test_not_on_this_system(monkeypatch, tmp_path):
 
 
 def test_measure_blas(monkeypatch, capsys):
-    found = {f"{letter}{routine}": 1e6 for letter in "sdcz" for routine in ("gemm", "potrf")}
-    found["dpotrf"] = None
+    names = [letter + routine for letter in "sdcz" for routine in ("gemm", "potrf")]
+    found = dict.fromkeys(names, 1e6) | dict.fromkeys([f"alone:{name}" for name in names], 3e5)
+    found |= {"dpotrf": None, "alone:sgemm": None}
     monkeypatch.setattr(measuring.least, "measured", lambda host, library: found)
     assert cli.main(["measure", "--blas", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found
     assert cli.main(["measure", "--blas"]) == 0
-    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
-    assert lines["gemm"] == ["1.0e+06"] * 4
-    assert lines["potrf"] == ["1.0e+06", "-", "1.0e+06", "1.0e+06"]
+    tables = [
+        {line.split()[0]: line.split()[1:] for line in table.splitlines()}
+        for table in capsys.readouterr().out.split("the same for calls on one thread\n")
+    ]
+    assert [table["gemm"] for table in tables] == [["1.0e+06"] * 4, ["-", *["3.0e+05"] * 3]]
+    assert [table["potrf"] for table in tables] == [
+        ["1.0e+06", "-", "1.0e+06", "1.0e+06"],
+        ["3.0e+05"] * 4,
+    ]
 
 
 def test_each_function_is_measured():
@@ -354,22 +361,31 @@ def test_each_function_is_measured():
 
 def test_what_was_measured_is_kept_for_exec(monkeypatch):
     host = hs.topology()
-    answer = {"dgemm": 12345.678, "dpotrf": None, "zgels": 3e20}
-    ran = subprocess.CompletedProcess([], 0, json.dumps(answer), "")
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: ran)
+    answers = {None: {"dgemm": 12345.678, "zungqr": None}, "1": {"dgemm": None, "zungqr": 3e20}}
+
+    def ran(*arguments, env, **options):
+        found = answers[env.get("OPENBLAS_NUM_THREADS")]
+        return subprocess.CompletedProcess([], 0, json.dumps(found), "")
+
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setattr(subprocess, "run", ran)
     assert least.kept(host) is None
+    answer = {"dgemm": 12345.678, "zungqr": None, "alone:dgemm": None, "alone:zungqr": 3e20}
     assert least.measured(host, dropin.library()) == answer
-    assert least.kept(host) == "dgemm=1.235e+04,dpotrf=inf,zgels=3e+20"
+    assert least.kept(host) == "dgemm=1.235e+04,zorgqr=inf,alone:dgemm=inf,alone:zorgqr=3e+20"
     assert dropin.environment(given={})["HETSCHED_BLAS_LEAST"] == least.kept(host)
     assert dropin.environment(least="7", given={})["HETSCHED_BLAS_LEAST"] == "7"
     assert least.kept(replace(host, model="another")) is None
     library = calls.load()
-    before = {name: library.hetsched_blas_get_least(name.encode()) for name in answer}
+    before = {
+        name: library.hetsched_blas_get_least(name)
+        for name in (b"dgemm", b"zorgqr", b"alone:dgemm", b"alone:zorgqr")
+    }
     library.hetsched_blas_set_least(least.kept(host).encode())
-    assert library.hetsched_blas_get_least(b"dgemm") == 12350
-    assert library.hetsched_blas_get_least(b"dpotrf") == float("inf")
+    found = [library.hetsched_blas_get_least(name) for name in before]
+    assert found == [12350, float("inf"), float("inf"), 3e20]
     library.hetsched_blas_set_least(
-        ",".join(f"{name}={value!r}" for name, value in before.items()).encode()
+        b",".join(b"%s=%a" % (name, value) for name, value in before.items())
     )
 
 
