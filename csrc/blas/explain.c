@@ -79,7 +79,7 @@ static void explain(const hs__entry *entry, double volume, const char *reason, c
 void hs__explain_taken(const hs__entry *entry, double volume, int32_t workers)
 {
     char more[32];
-    snprintf(more, sizeof more, ", %d workers", (int)workers);
+    snprintf(more, sizeof more, ", %d worker%s", (int)workers, workers == 1 ? "" : "s");
     explain(entry, volume, hs__reasons[HS__TAKEN], more);
 }
 

@@ -182,8 +182,8 @@ static hs_status create_pool(int32_t workers, hs_pool **pool, double *speeds)
     if (workers == now.places.count) {
         status = create_pinned(workers, pool, speeds);
     } else {
-        hs__unbind(&now.openmp, &hs__blas_settings.start,
-                   &now.seen); /* as when places were found */
+        /* as when the places were found */
+        hs__unbind(&now.openmp, &hs__blas_settings.start, &now.seen);
         status = hs__find_sites(&now.places, &now.seen, &sites);
         if (!status) status = create_bound(workers, &sites, pool, speeds);
         hs__free_sites(&sites);

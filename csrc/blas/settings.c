@@ -47,20 +47,20 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
 
 /* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"
  * for calls on one thread. */
-typedef struct named {
+typedef struct least_name {
     int is_alone;
     const char *name; /* NULL: all routines */
     size_t length;
-} named;
+} least_name;
 
-static named read_name(const char *text, size_t length)
+static least_name read_name(const char *text, size_t length)
 {
     static const char alone[] = "alone";
     const size_t prefix = sizeof alone - 1;
-    if (length < prefix || strncmp(text, alone, prefix) != 0) return (named){0, text, length};
-    if (length == prefix) return (named){1, NULL, 0};
-    if (text[prefix] != ':') return (named){0, text, length};
-    return (named){1, text + prefix + 1, length - prefix - 1};
+    if (length < prefix || strncmp(text, alone, prefix) != 0) return (least_name){0, text, length};
+    if (length == prefix) return (least_name){1, NULL, 0};
+    if (text[prefix] != ':') return (least_name){0, text, length};
+    return (least_name){1, text + prefix + 1, length - prefix - 1};
 }
 
 /* Returns whether a name of so many letters is the name of a routine ("gemm"), or of a routine for
@@ -88,7 +88,7 @@ static void set_numbers(hs__least *numbers, int is_alone, double least)
     atomic_store_explicit(&numbers->either, either, memory_order_relaxed);
 }
 
-static void set_least(double least, named of)
+static void set_least(double least, least_name of)
 {
     for (int r = 0; r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
@@ -100,7 +100,7 @@ void hetsched_blas_set_least(const char *text)
 {
     while (text && *text) {
         const char *equals = strpbrk(text, "=,");
-        named of = {0, NULL, 0};
+        least_name of = {0, NULL, 0};
         if (equals && *equals == '=') {
             of = read_name(text, (size_t)(equals - text));
             text = equals + 1;
@@ -116,7 +116,7 @@ void hetsched_blas_set_least(const char *text)
 double hetsched_blas_get_least(const char *name)
 {
     if (!name) return NAN;
-    const named of = read_name(name, strlen(name));
+    const least_name of = read_name(name, strlen(name));
     for (int r = 0; of.name && r < HS__ROUTINES; r++)
         for (int t = 0; t < 4; t++)
             if (of.length > strlen(hs__routine_names[r]) && is_named(of.name, of.length, r, t))

@@ -622,6 +622,8 @@ def test_a_call_that_is_taken_is_explained():
     lines = explained(program, HETSCHED_BLAS_LEAST="0")
     assert lines == ["dgemm, 7.3e+05 multiply-adds: taken, 2 workers"]
     lines = explained(program, HETSCHED_BLAS_LEAST="0", HETSCHED_NUM_THREADS="1")
+    assert lines == ["dgemm, 7.3e+05 multiply-adds: taken, 1 worker"]
+    lines = explained(program, HETSCHED_BLAS_LEAST="0,alone=inf", HETSCHED_NUM_THREADS="1")
     (line,) = lines
     assert "one thread is asked for or one cpu is left, forwarded" in line
 

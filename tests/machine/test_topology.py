@@ -622,7 +622,7 @@ class TestRecorded:
         )
         text = (
             "2 worth starting: 4 cores, but a quota of 1.5 cpus (cgroup v2 /kubepods/pod1 cpu.max);"
-            " on cpus 2-3"
+            " where cores are free"
         )
         assert dict(t.describe())["workers"] == text
 
@@ -950,7 +950,7 @@ def test_describe(tree, monkeypatch):
         "quota": "3.5 cpus (cgroup v2 /a cpu.max)",
         "thread limit": "2 (OMP_NUM_THREADS)",
         "load": "unknown",
-        "workers": "2 worth starting: 3 cores, but OMP_NUM_THREADS says 2; on cpus 0,2",
+        "workers": "2 worth starting: 3 cores, but OMP_NUM_THREADS says 2; where cores are free",
         "unknown": "type, package, node, max frequency, base frequency, caches, load",
     }
 
