@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import _thread
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.ending import cancelled
+from .._base.ending import before_the_end, cancelled, is_refused
 from .._base.waits import PIECE
 from ..errors import InfeasibleError
 from ._hetsched import ffi as ffi
@@ -74,15 +76,54 @@ def or_null(array: NDArray[Any] | None, view: Callable[..., Any], *count: int) -
 LONG = 100_000
 
 
+#: Calls of other threads than the main one: the flag that cancels each, and the event that tells
+#: that it has ended.
+_calls: set[tuple[Any, threading.Event]] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_calls.clear)  # a child lacks the parent's other threads
+
+
+@contextmanager
+def ended_before_exit(cancel: Any) -> Iterator[None]:
+    """A context for calls of C that the flag cancels, in a thread that Python may end.
+
+    Python does not wait for daemon threads. One that returns from C when the interpreter is gone
+    reads memory that has been freed.
+    """
+    own = cancel, threading.Event()
+    _calls.add(own)
+    try:
+        if is_refused():
+            raise cancelled()
+        yield
+    finally:
+        _calls.discard(own)
+        own[1].set()
+
+
+@before_the_end
+def _end_calls(left: Callable[[], float]) -> None:
+    calls = list(_calls)
+    for cancel, _ in calls:
+        cancel[0] = 1
+    for _, ended in calls:
+        ended.wait(left())
+
+
 def cancellable(call: Callable[[Any], int], long: bool) -> None:
     """Run call(cancel). If it may take long, it runs beside the main thread.
 
     Ctrl-C then ends it at once. Exceptions of the call are raised.
     """
-    if not long or threading.current_thread() is not threading.main_thread():
+    if not long:
         check_status(call(ffi.NULL))
         return
     cancel = ffi.new("int *")
+    if threading.current_thread() is not threading.main_thread():
+        with ended_before_exit(cancel):
+            status = call(cancel)
+        check_status(status)
+        return
     outcome: list[int | BaseException] = []
     turn, ended = threading.Lock(), threading.Lock()
     ended.acquire()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.waits import take
-from .ffi import check_status, ffi
+from .ffi import check_status, ended_before_exit, ffi
 
 #: Computes rows first .. last - 1; a flag cancels it. It returns a status, or raises.
 Rows = Callable[[int, int, Any], int]
@@ -42,10 +42,11 @@ def over_rows(
 
     def work() -> None:
         try:
-            while not cancel[0] and (first := next(starts)) < rows:
-                last = min(first + step, rows)
-                check_status(call(first, last, cancel))
-                ended.put(last - first)
+            with ended_before_exit(cancel):
+                while not cancel[0] and (first := next(starts)) < rows:
+                    last = min(first + step, rows)
+                    check_status(call(first, last, cancel))
+                    ended.put(last - first)
         except BaseException as error:
             ended.put(error)
 
