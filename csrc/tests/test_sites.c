@@ -310,6 +310,54 @@ static void test_move(void)
     load->count = 0;
 }
 
+/* A pool is destroyed while a thread that has begun a call looks at the load. */
+static atomic_int destroyed;
+static hs_status trimmed;
+
+static void *trim(void *pool)
+{
+    trimmed = hs_pool_trim(pool);
+    return NULL;
+}
+
+static void *destroy(void *pool)
+{
+    hs_pool_destroy(pool);
+    atomic_store(&destroyed, 1);
+    return NULL;
+}
+
+static void test_destroyed_while_looking(void)
+{
+    int32_t cpus[2] = {0, 0};
+    find_two(cpus);
+    if (cpus[0] == cpus[1]) return;
+    const hs_site apart[2] = {{1, cpus, 1, 0}, {1, cpus + 1, 1, 0}};
+    hs__load *load = hs__machine_load();
+    hs_pool *pool = NULL;
+    pthread_t caller, closer;
+    char name[256];
+    snprintf(name, sizeof name, "%s/proc/stat", root);
+    unlink(name);
+    CHECK(!mkfifo(name, 0600));
+    load->root = root;
+    load->count = 0;
+    load->next_sample = 0.0;
+    CHECK(!hs_pool_create(2, NULL, &pool) && !hs_pool_bind(pool, 2, apart, &(int32_t){0}));
+    CHECK(!pthread_create(&caller, NULL, trim, pool));
+    while (!atomic_load(&load->owner)) usleep(1000);
+    CHECK(!pthread_create(&closer, NULL, destroy, pool));
+    usleep(50000);
+    CHECK(!atomic_load(&destroyed)); /* the caller waits for a writer of the pipe */
+    FILE *file = fopen(name, "w");
+    if (CHECK(file != NULL)) fclose(file);
+    pthread_join(caller, NULL);
+    pthread_join(closer, NULL);
+    CHECK(trimmed == HS_OK || trimmed == HS_ERROR_THREAD);
+    load->root = "";
+    load->count = 0;
+}
+
 #endif
 
 static void test_quotas(void)
@@ -336,6 +384,7 @@ int main(void)
     if (!CHECK(mkdtemp(root) != NULL)) return check_result();
     test_pool();
     test_move();
+    test_destroyed_while_looking();
     char name[256];
     snprintf(name, sizeof name, "%s/proc/stat", root);
     unlink(name);

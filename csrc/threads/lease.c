@@ -192,8 +192,8 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
     if (is_inside(pool)) return HS_ERROR_BUSY;
     const int exclusive = sharing == HS__EXCLUSIVE;
-    hs__review_sites(pool);
     atomic_fetch_add(&pool->callers, 1);
+    hs__review_sites(pool);
     hs_status status = enter(pool, exclusive, poll, context);
     hs__lease *lease = status ? NULL : find_lease(pool);
     if (lease) {
