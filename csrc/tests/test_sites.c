@@ -43,6 +43,7 @@ static void test_wrong_arguments(void)
     const double wrong[2] = {1.0, NAN}, negative[2] = {-1.0, 1.0};
     make_sites(2, 4);
     CHECK(hs_choose_sites(0, 2, sites, NULL, -1, 1, workers) == HS_ERROR_VALUE);
+    CHECK(hs_choose_sites(4097, 2, sites, NULL, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_choose_sites(1, 0, sites, NULL, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_choose_sites(1, 2, NULL, NULL, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_choose_sites(1, 2, sites, NULL, -1, 1, NULL) == HS_ERROR_VALUE);
@@ -51,6 +52,7 @@ static void test_wrong_arguments(void)
     CHECK(hs_choose_sites(1, 2, sites, wrong, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_choose_sites(1, 2, sites, negative, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_spread_workers(0, 2, sites, workers) == HS_ERROR_VALUE);
+    CHECK(hs_spread_workers(INT32_MAX, 2, sites, workers) == HS_ERROR_VALUE);
     CHECK(hs_spread_workers(1, 2, sites, NULL) == HS_ERROR_VALUE);
     const int32_t outside[2] = {0, HS__LAST_CPU + 1}, below[1] = {-1};
     const hs_site bad[] = {{0, numbers, 1, 0},  {1, NULL, 1, 0},    {1, numbers, 0, 0},

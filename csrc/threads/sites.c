@@ -17,6 +17,8 @@
 
 /* A core counts as free if the system itself and other small disturbances use less of it. */
 static const double slack = 0.25;
+/* Workers of the largest pool. */
+enum { MOST_WORKERS = 4096 };
 
 uint64_t hs__new_seed(void)
 {
@@ -111,7 +113,7 @@ static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
 hs_status hs_choose_sites(int32_t p, int32_t count, const hs_site *sites, const double *free_cores,
                           int32_t preferred, uint64_t seed, int32_t *workers)
 {
-    if (p < 1 || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
+    if (p < 1 || p > MOST_WORKERS || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
     if (preferred < -1 || preferred >= count) return HS_ERROR_VALUE;
     for (int32_t i = 0; free_cores && i < count; i++)
         if (!(free_cores[i] >= 0.0)) return HS_ERROR_VALUE;
@@ -198,7 +200,7 @@ void hs_watch_load(void) { hs__load_start(hs__machine_load(), hs_clock()); }
 
 hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *sites, int32_t *workers)
 {
-    if (p < 1 || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
+    if (p < 1 || p > MOST_WORKERS || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
     double *free_cores = malloc((size_t)count * sizeof *free_cores);
     if (!free_cores) return HS_ERROR_MEMORY;
     int is_known = are_here(count, sites);

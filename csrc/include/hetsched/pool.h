@@ -125,7 +125,7 @@ typedef struct hs_site {
  * one site if that has enough free cores, else on as few as possible, of the fastest kind that has
  * free cores. Of equally good sites one is chosen at random, in proportion to its free cores, so
  * that processes that start at the same moment spread.
- *   p           number of workers, >= 1
+ *   p           number of workers, 1 .. 4096
  *   free_cores  [count] >= 0, or NULL: all cores are free
  *   preferred   the site to take if it is as good as any other, or -1
  *   seed        of the random choice; 0: another one for each call
