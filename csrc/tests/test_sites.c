@@ -266,7 +266,13 @@ static void test_pool(void)
     const int32_t nowhere[1] = {HS__LAST_CPU};
     const hs_site missing = {1, nowhere, 1, 0};
     CHECK(!hs_pool_create(1, NULL, &pool));
-    CHECK(!hs_pool_bind(pool, 1, &missing, zero)); /* the system refuses */
+    CHECK(!hs_pool_bind(pool, 1, &missing, zero) && !pool->spin); /* the system refuses */
+    check_product(pool);
+    hs_pool_destroy(pool);
+    const int32_t half[2] = {cpus[0], HS__LAST_CPU};
+    const hs_site described = {2, half, 2, 0}; /* the system binds both workers to one cpu */
+    CHECK(!hs_pool_create(2, NULL, &pool));
+    CHECK(!hs_pool_bind(pool, 1, &described, zero) && !pool->spin);
     check_product(pool);
     hs_pool_destroy(pool);
 }

@@ -29,7 +29,7 @@ hs_status hs_pool_bind(hs_pool *pool, int32_t count, const hs_site *sites, const
         hs__sites_close(&pool->sites);
         return HS_ERROR_MEMORY;
     }
-    int have_cores = 1;
+    int have_cores = hs__sites_are_here(count, sites);
     for (int32_t d = 0; d < domains; d++) {
         on[site_of[d]] += count_workers(pool, d);
         if (on[site_of[d]] > sites[site_of[d]].cores) have_cores = 0;

@@ -153,9 +153,7 @@ static hs_status copy_site(const hs_site *given, hs__site *copy)
     return HS_OK;
 }
 
-/* Returns whether this machine has all cpus of the sites. A description of a machine may have
- * others, and then its cpus are not those whose load the system tells. */
-static int are_here(int32_t count, const hs_site *sites)
+int hs__sites_are_here(int32_t count, const hs_site *sites)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_CONF);
     for (int32_t i = 0; i < count; i++)
@@ -203,7 +201,7 @@ hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *sites, int3
     if (p < 1 || p > MOST_WORKERS || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
     double *free_cores = malloc((size_t)count * sizeof *free_cores);
     if (!free_cores) return HS_ERROR_MEMORY;
-    int is_known = are_here(count, sites);
+    int is_known = hs__sites_are_here(count, sites);
     hs_status status = HS_OK;
     if (is_known) status = find_free_cores(count, sites, free_cores, &is_known);
     const int32_t here = is_known ? find_site_of_caller(count, sites) : -1;

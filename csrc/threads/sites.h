@@ -33,6 +33,10 @@ hs_status hs__sites_open(hs__sites *sites, int32_t count, const hs_site *given, 
                          const int32_t *site_of);
 void hs__sites_close(hs__sites *sites);
 
+/* Returns whether this machine has all cpus of the sites. A description of a machine may have
+ * others: then the system does not tell their load, and some workers have no core. */
+int hs__sites_are_here(int32_t count, const hs_site *sites);
+
 /* Returns the cpus of the workers of a domain. */
 static inline const hs__cpus *hs__cpus_of_domain(const hs__sites *sites, int32_t domain)
 {
