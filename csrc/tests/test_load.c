@@ -210,6 +210,9 @@ static void test_quota(void)
 
     static hs__load load;
     load.root = root;
+    atomic_store(&load.owner, (int)getpid()); /* another thread has the load */
+    CHECK(hs__load_quota(&load, 1.0) == 0.25);
+    atomic_store(&load.owner, 0);
     CHECK(hs__load_quota(&load, 1.0) == 0.25);
     write_file("cg/cpu/1/cpu.cfs_quota_us", "1000000\n");
     CHECK(hs__load_quota(&load, 1.9) == 0.25); /* as it was a moment ago */

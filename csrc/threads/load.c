@@ -365,7 +365,8 @@ double hs__load_quota(hs__load *load, double time)
         }
     }
     const double quota = atomic_load(&load->quota);
-    return quota > 0.0 ? quota : INFINITY;
+    /* Another thread is about to read it for the first time. */
+    return quota > 0.0 ? quota : hs__cpu_quota(load->root);
 }
 
 #else

@@ -65,7 +65,8 @@ double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__user
                      double unknown);
 
 /* Returns the quota in cpus, infinite without one. Reads it if it is a second old; less often if
- * that would cost more than 0.5 % of the time. Costs nanoseconds otherwise. time: of hs_clock */
+ * that would cost more than 0.5 % of the time. Costs nanoseconds otherwise. While another thread
+ * reads the load, the result is the last quota. time: of hs_clock */
 double hs__load_quota(hs__load *load, double time);
 
 #endif
