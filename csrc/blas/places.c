@@ -65,6 +65,8 @@ void hs__places_within(const hs__cpus *mask, hs__places *found)
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
+static int32_t least(int32_t one, int32_t other) { return one < other ? one : other; }
+
 /* Finds the cpus of a domain within the mask: all cpus of its cores. */
 static hs_status find_cpus(const hs__places *places, int32_t domain, const hs__cpus *mask,
                            hs__cpus *cpus, int32_t *cores)
@@ -80,12 +82,18 @@ static hs_status find_cpus(const hs__places *places, int32_t domain, const hs__c
     return HS_OK;
 }
 
-/* Writes the cpus of a set that are in the mask, too. Returns how many they are. */
-static int32_t list_cpus(const hs__cpus *cpus, const hs__cpus *mask, int32_t *list)
+/* Writes the cpus of a set that are in the mask, too, but not in `listed`, and adds them there.
+ * Returns how many they are. */
+static int32_t list_cpus(const hs__cpus *cpus, const hs__cpus *mask, hs__cpus *listed,
+                         int32_t *list)
 {
     int32_t count = 0;
-    for (int32_t cpu = 0; cpu < hs__cpus_end(cpus); cpu++)
-        if (hs__cpus_have(cpus, cpu) && hs__cpus_have(mask, cpu)) list[count++] = cpu;
+    for (int32_t cpu = 0; cpu < hs__cpus_end(cpus); cpu++) {
+        if (!hs__cpus_have(cpus, cpu) || !hs__cpus_have(mask, cpu)) continue;
+        if (hs__cpus_have(listed, cpu)) continue;
+        hs__cpus_add(listed, cpu);
+        list[count++] = cpu;
+    }
     return count;
 }
 
@@ -115,22 +123,25 @@ void hs__free_sites(hs__place_sites *sites)
 hs_status hs__find_sites(const hs__places *places, const hs__cpus *mask, hs__place_sites *found)
 {
     const int32_t domains = places->domains ? places->domains : 1;
+    hs__cpus listed = {0};
     found->count = 0;
     found->cpus = calloc((size_t)hs__cpus_count(mask) + 1, sizeof *found->cpus);
     int32_t *list = found->cpus;
-    hs_status status = list ? HS_OK : HS_ERROR_MEMORY;
+    const int has_memory = list && hs__cpus_open(&listed, hs__cpus_end(mask));
+    hs_status status = has_memory ? HS_OK : HS_ERROR_MEMORY;
     for (int32_t d = 0; d < domains && !status; d++) {
         hs__cpus cpus;
         int32_t cores;
         status = find_cpus(places, d, mask, &cpus, &cores);
         if (status) break;
-        const int32_t count = list_cpus(&cpus, mask, list);
+        const int32_t count = list_cpus(&cpus, mask, &listed, list);
         free(cpus.set);
         if (!cores || !count) continue;
-        found->site[found->count] = (hs_site){count, list, cores, kind_of(d)};
+        found->site[found->count] = (hs_site){count, list, least(cores, count), kind_of(d)};
         found->domain[found->count++] = d;
         list += count;
     }
+    free(listed.set);
     if (!status && !found->count) status = HS_ERROR_VALUE;
     if (status) hs__free_sites(found);
     return status;

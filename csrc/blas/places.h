@@ -30,9 +30,9 @@ typedef struct hs__places {
     int32_t domain_of[HS__MOST_WORKERS]; /* [count], if there are domains: number in the settings */
 } hs__places;
 
-/* Finds the places within a mask. The result is the named places that are in the mask. If there are none, it is one cpu of each core of the mask, with
- * unknown speeds and domains. An empty mask (one that cannot be read) gives one place, so that no
- * worker is started. */
+/* Finds the places within a mask. The result is the named places that are in the mask. If there are
+ * none, it is one cpu of each core of the mask, with unknown speeds and domains. An empty mask (one
+ * that cannot be read) gives one place, so that no worker is started. */
 void hs__places_within(const hs__cpus *mask, hs__places *found);
 
 /* The places by domain: the sites of a pool with fewer workers than places. */
@@ -43,7 +43,9 @@ typedef struct hs__place_sites {
     int32_t *cpus;                    /* of all sites: the cpus of the cores of the places */
 } hs__place_sites;
 
-/* Finds the sites of places within a mask. HS_ERROR_MEMORY; HS_ERROR_VALUE if there are none.
+/* Finds the sites of places within a mask. A cpu that belongs to several domains, as siblings may in
+ * settings that are not of this machine, is in the site of the first one. HS_ERROR_MEMORY;
+ * HS_ERROR_VALUE if there are none.
  * hs__free_sites frees what hs__find_sites has allocated. */
 hs_status hs__find_sites(const hs__places *places, const hs__cpus *mask, hs__place_sites *found);
 void hs__free_sites(hs__place_sites *sites);

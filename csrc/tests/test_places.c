@@ -110,7 +110,8 @@ static void those_that_are_allowed(void)
     expect_places(CPUS(2, 6, 1030), 3, CPUS(2, 4, 5));
 }
 
-/* No named cpu is allowed. Then there is one cpu of each core. Nothing is known of cpus that do not exist, so each of them counts as a core. */
+/* No named cpu is allowed. Then there is one cpu of each core. Nothing is known of cpus that do not
+ * exist, so each of them counts as a core. */
 static void none_that_is_allowed(void)
 {
     static hs__places found;
@@ -194,6 +195,26 @@ static void sites_of_places(void)
     hs__free_sites(&sites);
     hs__places_within(&(hs__cpus){0}, &found);
     CHECK(hs__find_sites(&found, &(hs__cpus){0}, &sites) == HS_ERROR_VALUE);
+    free(mask.set);
+}
+
+/* Domains of settings that are not of this machine share cpus. Each cpu is in one site. */
+static void sites_that_share_cpus(void)
+{
+    static hs__places found;
+    static hs__place_sites sites;
+    const int32_t cores[] = {7000, 7001, 7002, 7001, 7002, 7000, 7000, 7000, 7000};
+    int32_t cpus = 0;
+    name_places(9, cores);
+    hs__cpus mask = mask_of(8192, CPUS(7000, 7001, 7002));
+    hs__places_within(&mask, &found);
+    CHECK(!hs__find_sites(&found, &mask, &sites) && sites.count == 2);
+    for (int32_t i = 0; i < sites.count; i++) {
+        CHECK(sites.site[i].cores == sites.site[i].count);
+        cpus += sites.site[i].count;
+    }
+    CHECK(cpus == 3 && sites.domain[0] == 0 && sites.domain[1] == 1);
+    hs__free_sites(&sites);
     free(mask.set);
 }
 
@@ -288,6 +309,7 @@ int main(void)
     no_mask();
     domains_of_places();
     sites_of_places();
+    sites_that_share_cpus();
     bound_threads();
     a_runtime_that_binds_who_asks();
     parallel_regions();
