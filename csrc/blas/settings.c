@@ -2,11 +2,13 @@
 #define _GNU_SOURCE
 #include "blas/settings.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "blas/control.h"
 #include "blas/drivers.h"
@@ -240,13 +242,19 @@ static void read_behind(const char *text)
 
 static int is_on(const char *text) { return text && *text && strcmp(text, "0") != 0; }
 
+/* Returns whether text can be written to stderr. If the program starts without it, a file that the
+ * program opens later gets its number, and must not get our text. */
+static int has_stderr(void) { return fcntl(STDERR_FILENO, F_GETFD) >= 0; }
+
 /* The path is made absolute, because the program may change its folder. A program that has more
- * rights than its user creates no files for him. */
+ * rights than its user creates no files for that user. */
 static void read_report(const char *text)
 {
     if (!is_on(text)) return;
-    if (!strchr(text, '/')) hs__blas_settings.report = HS__REPORT_AT_END;
-    else if (secure_getenv("HETSCHED_BLAS_REPORT") && realpath(text, hs__blas_settings.directory))
+    const int is_path = strchr(text, '/') != NULL;
+    if (!is_path && has_stderr()) hs__blas_settings.report = HS__REPORT_AT_END;
+    else if (is_path && secure_getenv("HETSCHED_BLAS_REPORT") &&
+             realpath(text, hs__blas_settings.directory))
         hs__blas_settings.report = HS__REPORT_IN_FILES;
     if (hs__blas_settings.report) hs__start_records();
 }
@@ -269,7 +277,7 @@ __attribute__((constructor)) static void read_all(void)
     read_limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
     atomic_store(&hs__blas_settings.limit, hs__blas_settings.most);
     hs__blas_settings.deterministic = is_on(getenv("HETSCHED_DETERMINISTIC"));
-    hs__blas_settings.explain = is_on(getenv("HETSCHED_BLAS_EXPLAIN"));
+    hs__blas_settings.explain = is_on(getenv("HETSCHED_BLAS_EXPLAIN")) && has_stderr();
     read_report(getenv("HETSCHED_BLAS_REPORT"));
     hs__counting = hs__blas_settings.report || hs__blas_settings.explain;
     read_behind(getenv("HETSCHED_BLAS_BEHIND"));

@@ -664,6 +664,37 @@ def test_explaining_to_a_pipe_that_is_closed_ends_no_program():
     os.close(write)
 
 
+def test_text_for_a_file_that_is_as_long_as_allowed_ends_no_program(tmp_path):
+    program = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+"""
+    for name in ("HETSCHED_BLAS_EXPLAIN", "HETSCHED_BLAS_REPORT"):
+        with open(tmp_path / "text", "w") as text:
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", program + TWO],
+                env=environment(None, **{name: "1"}),
+                stderr=text,
+                timeout=TIMEOUT,
+            )
+        assert done.returncode == 0, name
+
+
+def test_a_file_in_the_place_of_a_closed_standard_error_gets_no_text(tmp_path):
+    """The first file that such a program opens has the number of stderr."""
+    path = tmp_path / "data"
+    program = f"""
+file = open({str(path)!r}, "w")
+assert file.fileno() == 2
+{TWO}
+file.write("data")
+"""
+    for name in ("HETSCHED_BLAS_EXPLAIN", "HETSCHED_BLAS_REPORT"):
+        ran(program, None, prepare=lambda: os.close(2), **{name: "1"})
+        assert path.read_text() == "data", name
+
+
 def test_exec_explains():
     done = exec_("--explain", "--report", "--least", "inf", sys.executable, "-c", TWO)
     assert done.returncode == 0
