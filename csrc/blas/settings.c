@@ -224,11 +224,13 @@ static void read_domains(const char *of, const char *blocks)
     hs__blas_settings.named.domains = count;
 }
 
-static void read_limit(const char *name)
+/* Returns whether the variable has a number of workers. */
+static int read_limit(const char *name)
 {
     const char *text = getenv(name);
     const long most = text ? strtol(text, NULL, 10) : 0;
     if (most > 0 && most < hs__blas_settings.most) hs__blas_settings.most = (int32_t)most;
+    return most > 0;
 }
 
 static void read_behind(const char *text)
@@ -274,7 +276,7 @@ __attribute__((constructor)) static void read_all(void)
     read_domains(getenv("HETSCHED_BLAS_DOMAINS"), getenv("HETSCHED_BLAS_BLOCKS"));
     hs__blas_settings.most = named->count ? named->count : HS__MOST_WORKERS;
     read_limit("HETSCHED_BLAS_WORKERS");
-    read_limit(getenv("HETSCHED_NUM_THREADS") ? "HETSCHED_NUM_THREADS" : "OMP_NUM_THREADS");
+    if (!read_limit("HETSCHED_NUM_THREADS")) read_limit("OMP_NUM_THREADS");
     atomic_store(&hs__blas_settings.limit, hs__blas_settings.most);
     hs__blas_settings.deterministic = is_on(getenv("HETSCHED_DETERMINISTIC"));
     hs__blas_settings.explain = is_on(getenv("HETSCHED_BLAS_EXPLAIN")) && has_stderr();

@@ -13,7 +13,7 @@
  *   HETSCHED_BLAS_DOMAINS=0,1    the domain of each core; needs
  *   HETSCHED_BLAS_BLOCKS=0,0,0,0,0,0;avx2:256,192,...   for each domain depth, rows and cols as in
  *                                                       hs_domain, after the kernel and a colon
- *   HETSCHED_NUM_THREADS=2, or OMP_NUM_THREADS   the largest number of workers, too
+ *   HETSCHED_NUM_THREADS=2, or else OMP_NUM_THREADS   the largest number of workers, too
  *   HETSCHED_BLAS_BEHIND=auto    how many threads the library behind uses for a call: as many as
  *                                are good (govern.h); own: as it was told; 2: at most so many
  *   HETSCHED_DETERMINISTIC=1     the same bits for any number of workers

@@ -250,11 +250,18 @@ tell(found)
 
 
 @pytest.mark.parametrize(
-    ("limit", "count"), [("HETSCHED_NUM_THREADS", 1), ("OMP_NUM_THREADS", 1), (None, 2)]
+    ("changes", "count"),
+    [
+        ({"HETSCHED_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": "1"}, 1),
+        ({"HETSCHED_NUM_THREADS": "", "OMP_NUM_THREADS": "1"}, 1),
+        ({"HETSCHED_NUM_THREADS": "2", "OMP_NUM_THREADS": "1"}, 2),
+        ({}, 2),
+    ],
+    ids=str,
 )
-def test_a_wider_mask_brings_no_more_than_was_allowed(limit, count):
+def test_a_wider_mask_brings_no_more_than_was_allowed(changes, count):
     code = f"found = [look()[2]]\nos.sched_setaffinity(0, {CPUS})\ntell([*found, look()[2]])"
-    changes = {} if limit is None else {limit: "1"}
     assert results(code, sys.executable, "-c", LAUNCHER, str(ONE), **changes) == [[1, count]]
     assert results(
         code, sys.executable, "-c", LAUNCHER, str(ONE), HETSCHED_BLAS_CORES=str(ONE)
