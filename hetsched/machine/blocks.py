@@ -110,7 +110,10 @@ def gangs(
     found = kept(host)
     measured = [_given(given, members, i) or (found and found.of.get(i)) or None for i in used]
     blocks = domains.blocking_of(
-        [host.domains[i] for i in used], [members.count(i) for i in used], measured
+        [host.domains[i] for i in used],
+        [members.count(i) for i in used],
+        measured,
+        host.domains[0],
     )
     if blocks == (Blocking(),):
         return None, None

@@ -73,10 +73,11 @@ def blocking_of(
     domains: Sequence[Domain],
     sharing: Sequence[int],
     measured: Sequence[Blocking | None] | None = None,
+    usual: Domain | None = None,
 ) -> tuple[Blocking, ...]:
     """The blocks of each domain.
 
-    Measured blocks come first. Without a measurement the first domain keeps the kernel's own
+    Measured blocks come first. Without a measurement the usual domain keeps the kernel's own
     blocks, which were measured on the usual core, and so does every domain like it. The other
     domains get the blocks of the cache model (`hs_blocking`).
 
@@ -87,6 +88,8 @@ def blocking_of(
         Number of workers in each domain.
     measured : sequence of Blocking or None, optional
         Measured blocks of each domain, or None.
+    usual : Domain, optional
+        The usual domain. Default: the first one.
 
     Raises
     ------
@@ -95,11 +98,12 @@ def blocking_of(
     """
     blocks = []
     measured = measured or [None] * len(domains)
+    usual = usual or domains[0]
     for domain, workers, own in zip(domains, sharing, measured, strict=True):
         sizes_of(domain, domain.kernel if own is None else own.kernel)
         if own is not None:
             blocks.append(own)
-        elif is_whole(domain.kernel) or _are_alike(domain, domains[0]):
+        elif is_whole(domain.kernel) or _are_alike(domain, usual):
             blocks.append(Blocking(domain.kernel))
         else:
             blocks.append(modelled(domain, domain.kernel, workers))

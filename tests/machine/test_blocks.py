@@ -118,6 +118,20 @@ def test_kept_for_each_domain(two_kinds, planted):
     assert kept(other) is None
 
 
+def test_workers_on_efficiency_cores_only(tmp_path, monkeypatch):
+    """Their blocks are those that they have beside workers on the usual cores."""
+    path = tmp_path / "machine.toml"
+    path.write_text(
+        '[[domain]]\ncpus = "0-1"\nl2 = 2097152\n'
+        '[[domain]]\ncpus = "2-3"\nkind = "efficiency"\nl1d = 32768\nl2 = 262144\n'
+    )
+    monkeypatch.setenv("HETSCHED_TOPOLOGY", str(path))
+    host = topology()
+    both, _ = gangs(host, (0, 1))
+    assert gangs(host, (1,)) == (both[1:], (0,))
+    assert both[1] != Blocking()
+
+
 def test_the_kernels_own_are_zeros(monkeypatch):
     """So that a machine whose best blocks are those in use has the same pools as before."""
     own = Blocking(None, *zip(*(x.blocks for x in kernels.sizes(None)), strict=True))
