@@ -1,7 +1,6 @@
 """What the processes and threads of test_dropin_processes.py compute, and what they tell of
 themselves."""
 
-import ctypes
 import os
 from pathlib import Path
 
@@ -36,11 +35,3 @@ def is_helper(task):
         return (task / "comm").read_text().strip() == "hetsched-worker"
     except OSError:  # it has ended
         return False
-
-
-def end_as_c_does():
-    """Makes a process that multiprocessing has forked print its report: otherwise it ends without
-    the destructors of its libraries."""
-    from multiprocessing import util
-
-    util.Finalize(None, ctypes.CDLL(None).exit, (0,), exitpriority=0)
