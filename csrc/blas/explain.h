@@ -1,7 +1,7 @@
 /* With HETSCHED_BLAS_EXPLAIN=1: a line on stderr for each kind of call, when the first such call
  * happens. It says where the call went, and why. Calls are of one kind if they have the same
- * routine, type, number of multiply-adds in two digits, and fate. After 512 kinds a last line says that more are
- * not shown. A forked process does not repeat what its parent has shown. */
+ * routine, type, number of multiply-adds in two digits, and fate. After 512 kinds a last line says
+ * that more are not shown. A forked process does not repeat what its parent has shown. */
 #ifndef HS_BLAS_EXPLAIN_H
 #define HS_BLAS_EXPLAIN_H
 

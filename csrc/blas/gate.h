@@ -66,9 +66,10 @@ typedef struct hs__call {
     double volume, start;
 } hs__call;
 
-/* Second check: whether the call is large enough for its number of workers. Finds the pool for a call, which other threads may use at the same time, and keeps
- * it until hs__end_call. hs__begin_call returns 0 if the call must go to the library behind.
- * hs__end_call returns whether the call is done. */
+/* Second check: whether the call is large enough for its number of workers. Finds the pool for a
+ * call, which other threads may use at the same time, and keeps it until hs__end_call.
+ * hs__begin_call returns 0 if the call must go to the library behind. hs__end_call returns whether
+ * the call is done. */
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
 /* The same for a call whose shape needs several workers: with one, the engine would be slower than
  * the library behind, whatever the size. */

@@ -23,8 +23,8 @@ void hs__make_printable(char *text)
         if (*text < ' ' || *text > '~') *text = '?';
 }
 
-/* Reads a record of a regular file: a pipe would be waited for. Returns why it cannot be read; NULL:
- * it was read.
+/* Reads a record of a regular file: a pipe would be waited for. Returns why it cannot be read;
+ * NULL: it was read.
  *   bytes  out: length of the file; at most that of a record is read */
 static const char *read_file(const char *path, hs__record *record, size_t *bytes)
 {

@@ -21,9 +21,10 @@ int hs__counting;
 
 /* Multiply-adds from which the engine was faster than OpenBLAS.
  *   shared  on two threads, both with AVX-512; measured on two idle cores
- *   alone   on one thread, by CPU time; measured on an AMD EPYC (family 26) with BLIS 0.9.0, against
- *           OpenBLAS 0.3.31 with its kernels for SkylakeX and for Haswell: the larger number. NEVER:
- *           OpenBLAS was about as fast or faster, or, as in products, it is on other processors
+ *   alone   on one thread, by CPU time; measured on an AMD EPYC (family 26) with BLIS 0.9.0,
+ *           against OpenBLAS 0.3.31 with its kernels for SkylakeX and for Haswell: the larger
+ *           number. NEVER: OpenBLAS was about as fast or faster, or, as in products, it is on other
+ *           processors
  * `hetsched measure --blas` measures them on other machines. */
 #define NEVER INFINITY
 #define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}

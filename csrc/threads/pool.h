@@ -20,8 +20,8 @@ int32_t hs__pool_size(const hs_pool *pool);
  *   domain  kernel and block sizes, or NULL: the defaults */
 hs_status hs__pool_create_alone(const hs_domain *domain, hs_pool **out);
 
-/* Returns whether each worker has a thread. A pool of hs__pool_create_alone has none, nor has a pool
- * of one worker if the system refuses to start any thread. The caller does the work then. */
+/* Returns whether each worker has a thread. A pool of hs__pool_create_alone has none, nor has a
+ * pool of one worker if the system refuses to start any thread. The caller does the work then. */
 int hs__pool_has_threads(const hs_pool *pool);
 
 /* Returns the number of workers for which a matrix is cut, where the cuts affect rounding: 1 in a

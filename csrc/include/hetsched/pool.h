@@ -135,9 +135,9 @@ HS_API hs_status hs_choose_sites(int32_t p, int32_t count, const hs_site *sites,
                                  const double *free_cores, int32_t preferred, uint64_t seed,
                                  int32_t *workers);
 
-/* Chooses the sites of p workers as hs_choose_sites does, by the cores that are free now: by the load
- * of the last moments (Linux), once hs_watch_load or an earlier call is 0.1 s ago; otherwise all
- * cores count as free. If the load is known, the site where the calling thread runs is preferred.
+/* Chooses the sites of p workers as hs_choose_sites does, by the cores that are free now: by the
+ * load of the last moments (Linux), once hs_watch_load or an earlier call is 0.1 s ago; otherwise
+ * all cores count as free. If the load is known, the site where the calling thread runs is preferred.
  * Arguments and errors as above; HS_ERROR_MEMORY. */
 HS_API hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *sites,
                                    int32_t *workers);
@@ -145,8 +145,8 @@ HS_API hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *site
 /* Begins to watch the load of the cpus. */
 HS_API void hs_watch_load(void);
 
-/* Returns the CPU quota of this process in cpus, the least of its control groups and their ancestors
- * (Linux), as it was during the last second; infinite without one. */
+/* Returns the CPU quota of this process in cpus, the least of its control groups and their
+ * ancestors (Linux), as it was during the last second; infinite without one. */
 HS_API double hs_cpu_quota(void);
 
 /* Returns the number of workers worth starting under a CPU quota: the quota rounded up if the
@@ -212,8 +212,9 @@ HS_API int32_t hs_pool_is_inside(const hs_pool *pool);
 
 /* Returns a number that identifies the set of cpus on which the calling thread may run, and the
  * number of workers for the quota. It changes when one of them does: the set by `taskset -p`, a
- * cgroup or the program itself; pinned workers may then be outside the set. 0 if the system does not tell, or the thread is a worker of a pool, because a
- * worker's own cpu tells nothing about the cpus of the program. Takes less than a microsecond. */
+ * cgroup or the program itself; pinned workers may then be outside the set. 0 if the system does not
+ * tell, or the thread is a worker of a pool, because a worker's own cpu tells nothing about the cpus
+ * of the program. Takes less than a microsecond, unless it reads the quota, about once a second. */
 HS_API uint64_t hs_cpus_stamp(void);
 
 HS_C_END
