@@ -280,7 +280,7 @@ static hs__fate fate_by_size(const hs__call *call, int32_t workers)
     const int is_alone = workers < 2;
     const double volume =
         atomic_load_explicit(is_alone ? &least->alone : &least->shared, memory_order_relaxed);
-    if (call->volume >= volume && !(is_alone && call->needs_several)) return HS__TAKEN;
+    if ((is_alone ? call->alone : call->volume) >= volume) return HS__TAKEN;
     return is_alone ? HS__ONE_THREAD : HS__SMALL;
 }
 
@@ -329,13 +329,12 @@ static int begin_call(hs__call *call)
 
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
 {
-    *call = (hs__call){.entry = entry, .volume = volume};
-    return begin_call(call);
+    return hs__begin_shaped_call(call, entry, volume, volume);
 }
 
-int hs__begin_shared_call(hs__call *call, hs__entry *entry, double volume)
+int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone)
 {
-    *call = (hs__call){.entry = entry, .volume = volume, .needs_several = 1};
+    *call = (hs__call){.entry = entry, .volume = volume, .alone = alone};
     return begin_call(call);
 }
 

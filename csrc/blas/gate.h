@@ -59,11 +59,11 @@ static inline int hs__is_large(const hs__entry *entry, double volume)
 typedef struct hs__call {
     hs__entry *entry;
     struct hs__kept_pool *kept;
-    int needs_several; /* one worker would be slower than the library behind, whatever the size */
-    int counted;       /* among the callers (govern.h) */
+    int counted; /* among the callers (govern.h) */
     hs_pool *pool;
     const double *speeds; /* of the pool's workers, or NULL */
     double volume, start;
+    double alone; /* the multiply-adds that decide about a call on one thread; see below */
 } hs__call;
 
 /* Second check: whether the call is large enough for its number of workers. Finds the pool for a
@@ -71,9 +71,11 @@ typedef struct hs__call {
  * hs__begin_call returns 0 if the call must go to the library behind. hs__end_call returns whether
  * the call is done. */
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
-/* The same for a call whose shape needs several workers: with one, the engine would be slower than
- * the library behind, whatever the size. */
-int hs__begin_shared_call(hs__call *call, hs__entry *entry, double volume);
+/* The same for a call whose shape suits one worker less than the measured shape does.
+ *   alone  multiply-adds that decide about the call on one thread, in the place of volume; below 0:
+ *          it needs several workers, because one would be slower than the library behind, whatever
+ *          the size */
+int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone);
 int hs__end_call(hs__call *call, hs_status status);
 
 /* Counts a call with arguments that the engine does not support; returns 0. */

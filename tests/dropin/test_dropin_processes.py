@@ -126,6 +126,23 @@ def test_shapes_that_need_several_workers():
         assert all(not row["1-thread"] for row in calls.table(said).values())
 
 
+INVERSES = """
+import numpy as np
+for n in 40, 70, 130:
+    assert (np.linalg.inv(np.eye(n)) == np.eye(n)).all()
+    assert (np.linalg.solve(np.eye(n), np.ones((n, 3))) == 1).all()
+"""
+
+
+@pytest.mark.parametrize(("least", "expected"), [("gesv=4e4", (3, 3)), ("0", (6, 0))])
+def test_systems_with_many_right_hand_sides(least, expected):
+    """On one thread the engine computes them from larger orders on: of these inverses, the one of
+    order 130."""
+    _, said = ran(INVERSES, OPENBLAS_NUM_THREADS="1", HETSCHED_BLAS_LEAST=least)
+    row = calls.table(said)["dgesv"]
+    assert (row["taken"], row["1-thread"] + row["small"]) == expected
+
+
 def test_names_of_sizes_for_one_thread():
     found = calls.load()
     get, put = found.hetsched_blas_get_least, found.hetsched_blas_set_least
