@@ -8,12 +8,16 @@
 #include "blas/gate.h"
 #include "blas/operand.h"
 
-/* Begins a call with so many right-hand sides. With fewer than 40 one worker took up to three times
- * as long as OpenBLAS; measured as the sizes of settings.c were. */
-static int begin_solve(hs__call *call, hs__entry *entry, double volume, int64_t cols)
+/* Begins a solve of order n with so many right-hand sides. The sizes of settings.c were measured
+ * with n of them. With fewer than 40 one worker took up to three times as long as OpenBLAS. With
+ * 2000 and a triangle of order 30 it took six times as long in float64. With 10 n of them it was
+ * faster from order 200 on, so that more than n of them make the size for one thread smaller. */
+static int begin_solve(hs__call *call, hs__entry *entry, double volume, int64_t n, int64_t cols)
 {
     enum { LEAST_COLS = 40 };
-    return hs__begin_shaped_call(call, entry, volume, cols < LEAST_COLS ? -1.0 : volume);
+    const double part = cols > n ? (double)n / (double)cols : 1.0;
+    const double alone = cols < LEAST_COLS ? -1.0 : volume * part * part;
+    return hs__begin_shaped_call(call, entry, volume, alone);
 }
 
 /* Begins a factorisation of order n and the solves with it. The size for one thread was measured
@@ -68,7 +72,7 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
         !hs__lead_fits(ldb, m) || n < 0)
         return hs__refuse_call(entry, volume);
     hs__call call;
-    if (!begin_solve(&call, entry, volume, side == 'L' ? n : m)) return 0;
+    if (!begin_solve(&call, entry, volume, side == 'L' ? m : n, side == 'L' ? n : m)) return 0;
     const int32_t dtype = entry->dtype;
     hs__factor_of(dtype, alpha, scale);
     hs__matrix x = hs__stored(dtype, b, m, n, ldb);
@@ -116,7 +120,7 @@ int hs__trtrs(hs__entry *entry, char triangle, char op, char diagonal, int64_t n
         cols < 0)
         return hs__refuse_call(entry, volume);
     hs__call call;
-    if (!begin_solve(&call, entry, volume, cols)) return 0;
+    if (!begin_solve(&call, entry, volume, n, cols)) return 0;
     const hs__matrix t = hs__stored(entry->dtype, a, n, n, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = diagonal == 'N' ? hs__first_zero(entry->dtype, &t) : 0;
@@ -213,7 +217,7 @@ int hs__getrs(hs__entry *entry, char op, int64_t n, int64_t cols, const void *a,
     if (!op || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) || cols < 0)
         return hs__refuse_call(entry, volume);
     hs__call call;
-    if (!begin_solve(&call, entry, volume, cols)) return 0;
+    if (!begin_solve(&call, entry, volume, n, cols)) return 0;
     hs_factor lu = lu_of(entry->dtype, n, n, a, lda);
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     lu.pivots = read_pivots(pivots, n);
@@ -332,7 +336,7 @@ int hs__potrs(hs__entry *entry, char triangle, int64_t n, int64_t cols, const vo
     if (!triangle || !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) || cols < 0)
         return hs__refuse_call(entry, volume);
     hs__call call;
-    if (!begin_solve(&call, entry, volume, cols)) return 0;
+    if (!begin_solve(&call, entry, volume, n, cols)) return 0;
     const hs__matrix x = hs__stored(entry->dtype, b, n, cols, ldb);
     *info = 0;
     return hs__end_call(

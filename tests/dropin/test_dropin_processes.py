@@ -126,6 +126,29 @@ def test_shapes_that_need_several_workers():
         assert all(not row["1-thread"] for row in calls.table(said).values())
 
 
+SOLVES = """
+import numpy as np
+from scipy.linalg import blas, lapack
+for n, cols in (30, 2000), (200, 200), (300, 1500):
+    A, B = np.asfortranarray(np.eye(n)), np.ones((n, cols), order="F")
+    assert (lapack.dtrtrs(A, B)[0] == 1).all() and (lapack.dpotrs(A, B)[0] == 1).all()
+    assert (lapack.dgetrs(A, np.arange(n), B)[0] == 1).all()
+    assert (blas.dtrsm(1.0, A, B) == 1).all() and (blas.dtrsm(1.0, A, B.T, side=1) == 1).all()
+"""
+
+
+def test_a_small_triangle_stays_small_on_one_thread():
+    """However many right-hand sides there are."""
+    _, said = ran(SOLVES, OPENBLAS_NUM_THREADS="1", HETSCHED_BLAS_LEAST="5e5")
+    counted = calls.table(said)
+    assert {name: (row["taken"], row["1-thread"]) for name, row in counted.items()} == {
+        "dtrtrs": (2, 1),
+        "dpotrs": (2, 1),
+        "dgetrs": (2, 1),
+        "dtrsm": (4, 2),
+    }
+
+
 INVERSES = """
 import numpy as np
 for n in 40, 70, 130:
