@@ -31,7 +31,7 @@ int hs__counting;
 hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__GEMM] = {SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER)},
     [HS__SYRK] = {SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER)},
-    [HS__TRSM] = {SIZES(2e5, 1.1e6), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
+    [HS__TRSM] = {SIZES(2e5, NEVER), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
     [HS__GEMV] = {SIZES(1.6e7, NEVER), SIZES(1.6e7, NEVER), SIZES(1.6e7, NEVER),
                   SIZES(1.6e7, NEVER)},
     [HS__GETRF] = {SIZES(5e5, 4e4), SIZES(5e5, 4e4), SIZES(6e6, 4e4), SIZES(6e6, 4e4)},
@@ -41,7 +41,7 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__POTRF] = {SIZES(1e5, 3.7e5), SIZES(1e5, 1.7e5), SIZES(1e5, 4.5e4), SIZES(1e5, 4.5e4)},
     [HS__POTRS] = {SIZES(3e6, NEVER), SIZES(3e6, 1e6), SIZES(2e7, 2.7e5), SIZES(2e7, 1e6)},
     [HS__POSV] = {SIZES(1e5, 1.8e5), SIZES(1e5, 1.8e5), SIZES(1e5, 5e4), SIZES(1e5, 5e4)},
-    [HS__TRTRS] = {SIZES(2e5, 1.1e6), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
+    [HS__TRTRS] = {SIZES(2e5, NEVER), SIZES(2e5, 5e5), SIZES(9e6, 6e4), SIZES(9e6, 5e5)},
     [HS__GEQRF] = {SIZES(1.7e6, 3.7e6), SIZES(1.7e6, 1.5e6), SIZES(8e5, 1.7e6), SIZES(8e5, 1.7e6)},
     [HS__ORGQR] = {SIZES(1.7e6, 2.9e7), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, NEVER)},
     [HS__ORMQR] = {SIZES(1.5e6, 2.4e7), SIZES(1.5e6, NEVER), SIZES(2.2e7, 2.4e7),

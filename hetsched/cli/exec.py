@@ -79,6 +79,8 @@ def add_parser(commands: Any) -> None:
 
 def _exec(given: argparse.Namespace) -> None:
     program = given.program[1:] if given.program[:1] == ["--"] else given.program
+    if given.records == "":
+        raise ValueError("--records must name a directory, got ''")
     if not program and given.records is not None:
         print(report(given.records), end="")
         return
@@ -112,6 +114,6 @@ def _reported(given: argparse.Namespace, program: list[str]) -> int:
         status = child.run(program, _environment(given, path))
         try:
             print(report(path), end="", file=sys.stderr, flush=True)
-        except OSError as error:  # the status is still that of the program
+        except (OSError, MemoryError) as error:  # the status is still that of the program
             streams.say(f"there is no report: {error}")
     return status

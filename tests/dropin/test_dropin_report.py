@@ -425,6 +425,8 @@ def test_records_are_kept_and_printed_later(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert list(counted(done.stdout).values()) == [2]
     assert exec_("--records", str(tmp_path / "none")).returncode == 1
+    done = exec_("--records", "", "true")
+    assert (done.returncode, "--records must name a directory" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("status", [0, 1, 7, 130, 255])
