@@ -64,12 +64,17 @@ static void leave_pools(void)
     atomic_store_explicit(&hs__startable, HS__MOST_WORKERS, memory_order_relaxed);
 }
 
+/* Returns how many seconds to wait for the gate. A thread that holds it for long is mostly a thread
+ * without a core, on a busy machine. Results have to be the same there if the process is to be
+ * deterministic, and a forwarded call has other bits. */
+static double longest_wait(void) { return hs__blas_settings.deterministic ? 5.0 : 0.1; }
+
 /* Returns 0 after a long wait: the thread that chooses may itself wait for the calling one, as the
  * dynamic linker does when a library that it loads multiplies in its constructor. */
 static int begin_choosing(void)
 {
     if (!atomic_exchange(&choosing, 1)) return 1;
-    for (const double until = hs_clock() + 0.1; hs_clock() < until; sched_yield())
+    for (const double until = hs_clock() + longest_wait(); hs_clock() < until; sched_yield())
         if (!atomic_exchange(&choosing, 1)) return 1;
     return 0;
 }

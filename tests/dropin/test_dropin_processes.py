@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import dropin_calls as calls
 import pytest
@@ -17,9 +18,9 @@ two_cores = pytest.mark.skipif(
 EVERY = {"HETSCHED_BLAS_LEAST": "0"}
 
 
-def ran(program, *before, **changes):
+def ran(program, *before, arguments=(), **changes):
     """Its lines, and the calls of all processes."""
-    command = [*before, sys.executable, "-W", "ignore", "-c", program]
+    command = [*before, sys.executable, "-W", "ignore", "-c", program, *arguments]
     done = subprocess.run(
         list(map(str, command)),
         env=calls.environment(**(EVERY | changes)),
@@ -246,6 +247,36 @@ def test_the_bits_of_a_deterministic_pool():
     fates = [{name: (row["taken"], row["1-thread"]) for name, row in c.items()} for c in counted]
     assert fates[0] == fates[1] == fates[2]
     assert all(one_thread == 0 for _, one_thread in fates[0].values())
+
+
+WAITING = """
+import ctypes, sys, threading, time
+import numpy as np
+a = np.ones((100, 100))  # for fewer, NumPy keeps the lock of the interpreter
+a @ a
+path = sys.argv[2].encode()
+assert ctypes.CDLL(sys.argv[1]).load_in_thread(path) == 0
+time.sleep(0.1)
+threads = [threading.Thread(target=lambda: a @ a) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@two_cores
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+def test_a_deterministic_process_waits_for_the_gate(tmp_path):
+    """A thread that finds its pool waits for the dynamic linker, which runs a slow constructor. The
+    calls of the others are not forwarded: they would have other bits."""
+    source, paths = Path(__file__).with_name("slow_load.c"), []
+    for name, words in {"load": [], "slow": ["-DSLOW"]}.items():
+        paths.append(tmp_path / f"lib{name}.so")
+        command = ["gcc", "-shared", "-fPIC", *words, source, "-o", paths[-1], "-ldl", "-pthread"]
+        subprocess.run(command, check=True)
+    _, said = ran(WAITING, arguments=paths, HETSCHED_DETERMINISTIC="1")
+    assert (row := calls.table(said)["dgemm"])["taken"] == 5, row
 
 
 # ---- several processes or threads ----------------------------------------------------------------
