@@ -12,7 +12,7 @@ const char *const hs__reasons[] = {
     [HS__TAKEN] = "taken",
     [HS__SMALL] = "small",
     [HS__ONE_THREAD] = "one thread is asked for or one cpu is left",
-    [HS__BUSY] = "in a signal handler during another call",
+    [HS__BUSY] = "in a signal handler during another call, or the gate was held for long",
     [HS__PARALLEL] = "in a parallel region of OpenMP",
     [HS__REFUSED] = "unusual arguments, or no memory or threads",
 };
