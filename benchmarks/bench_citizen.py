@@ -114,8 +114,8 @@ class Choice:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def static_choices(cores: int) -> dict[str, Choice]:
-    counts = sorted({1, cores})
+def static_choices(cores: int, cpus: int) -> dict[str, Choice]:
+    counts = sorted({1, cores} - {cpus})  # the default is a thread for each cpu
     return {"default": Choice()} | {
         threads_text(count): Choice(environment=dict.fromkeys(THREADS, str(count)))
         for count in counts
@@ -482,7 +482,7 @@ def main() -> None:
     for name in given.programs:
         if not installed(name):
             print(f"{name} is left out: {command(name, 'alone', 0.0)[0]} is not installed")
-    static = static_choices(len(hs.topology().places))
+    static = static_choices(len(hs.topology().places), hs.topology().cpus)
     adaptive = hetsched_choices(given.before)
     contenders = [*static, *adaptive]
     cells: list[Cell] = []

@@ -864,6 +864,15 @@ static void others_take_null(void)
     hs_pool_availability(pool, times, NULL);
     hs_pool_pinned(pool, NULL);
     CHECK(!hs_pool_is_inside(NULL));
+    const int32_t cpu = 0;
+    const hs_site site = {1, &cpu, 1, 0};
+    CHECK(hs_choose_sites(1, 1, NULL, NULL, -1, 0, ints) == HS_ERROR_VALUE);
+    CHECK(hs_choose_sites(1, 1, &site, NULL, -1, 0, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_spread_workers(1, 1, NULL, ints) == HS_ERROR_VALUE);
+    CHECK(hs_spread_workers(1, 1, &site, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_pool_bind(NULL, 1, &site, &cpu) == HS_ERROR_VALUE);
+    CHECK(hs_pool_bind(pool, 1, NULL, &cpu) == HS_ERROR_VALUE);
+    CHECK(hs_pool_bind(pool, 1, &site, NULL) == HS_ERROR_VALUE);
     hs_stencil_tile(NULL, 0, 0, 1, 1);
     hs_stencil_tile(&(hs_stencil){.dtype = HS_FLOAT64}, 0, 0, 1, 1);
     double four[] = {1, 2, 3, 4};
