@@ -309,14 +309,14 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     return HS__TAKEN;
 }
 
-static int begin_call(hs__call *call)
+int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone)
 {
-    hs__entry *entry = call->entry;
-    if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, call->volume);
+    if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, volume);
+    *call = (hs__call){.entry = entry, .volume = volume, .alone = alone};
     const int32_t workers = workers_for(entry);
     hs__fate fate = fate_by_size(call, workers);
     if (fate == HS__TAKEN && inside) fate = HS__BUSY;
-    if (fate != HS__TAKEN) return leave_to_library(entry, fate, call->volume);
+    if (fate != HS__TAKEN) return leave_to_library(entry, fate, volume);
     inside = 1;
     fate = HS__BUSY;
     if (begin_choosing()) {
@@ -325,7 +325,7 @@ static int begin_call(hs__call *call)
     }
     if (fate != HS__TAKEN) {
         inside = 0;
-        return leave_to_library(entry, fate, call->volume);
+        return leave_to_library(entry, fate, volume);
     }
     call->counted = hs__join_callers();
     call->start = hs__counting ? hs_clock() : 0.0;
@@ -335,12 +335,6 @@ static int begin_call(hs__call *call)
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
 {
     return hs__begin_shaped_call(call, entry, volume, volume);
-}
-
-int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone)
-{
-    *call = (hs__call){.entry = entry, .volume = volume, .alone = alone};
-    return begin_call(call);
 }
 
 /* Returns the number of cores that the workers did not get. */

@@ -17,11 +17,11 @@ typedef struct hs__cpus {
     size_t bytes;
 } hs__cpus;
 
-/* The highest number of a cpu in the arguments of public functions. */
-enum { HS__LAST_CPU = 65535 };
+/* In the arguments of public functions: the highest number of a cpu, and the most workers. */
+enum { HS__LAST_CPU = 65535, HS__LARGEST_POOL = 4096 };
 
-/* Makes an empty set with room for cpus below `end`. Returns 0, and no set, if there is no
- * memory, or the system has no masks. */
+/* Makes an empty set with room for cpus below `end`. Returns 0 if there is no memory. On a system
+ * without masks it returns 1, and there is no set. */
 int hs__cpus_open(hs__cpus *cpus, int32_t end);
 
 /* Reads the mask of a thread. Returns 0, and no set, if there is no memory or the system does not

@@ -381,7 +381,7 @@ static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
                              const hs_domain *domains, const int32_t *domain_of, int has_threads,
                              hs_pool **out)
 {
-    if (p < 1 || p > 4096 || !out) return HS_ERROR_VALUE;
+    if (p < 1 || p > HS__LARGEST_POOL || !out) return HS_ERROR_VALUE;
     for (int32_t i = 0; cores && i < p; i++)
         if (cores[i] < 0 || cores[i] > HS__LAST_CPU) return HS_ERROR_VALUE;
     void *memory = NULL;

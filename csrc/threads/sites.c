@@ -1,5 +1,5 @@
-/* Chooses sites: at random, each free core being equally likely, so that processes that start at
- * the same moment spread; then by what other programs leave free. */
+/* Chooses sites by the cores that other programs leave free. Each free core is equally likely, so
+ * that processes that start at the same moment spread. */
 #define _GNU_SOURCE
 #include "threads/sites.h"
 
@@ -15,10 +15,8 @@
 #include "core/random.h"
 #include "threads/load.h"
 
-/* A core counts as free if the system itself and other small disturbances use less of it. */
+/* A core counts as free if no more than this part of it is used: the system itself uses some. */
 static const double slack = 0.25;
-/* Workers of the largest pool. */
-enum { MOST_WORKERS = 4096 };
 
 uint64_t hs__new_seed(void)
 {
@@ -51,13 +49,6 @@ static int are_sites(int32_t count, const hs_site *sites)
     return 1;
 }
 
-/* Cores of a site that are free and not yet chosen. */
-static double left_on(const hs_site *site, const double *free_cores, int32_t i, int32_t chosen)
-{
-    const double available = free_cores ? fmin(free_cores[i], site->cores) : site->cores;
-    return available - chosen;
-}
-
 typedef struct {
     int32_t count;
     const hs_site *sites;
@@ -67,9 +58,11 @@ typedef struct {
     int32_t *workers;
 } choice;
 
+/* Returns the cores of a site that are free and not yet chosen. */
 static double left(const choice *x, int32_t i)
 {
-    return left_on(&x->sites[i], x->free_cores, i, x->workers[i]);
+    const double cores = x->sites[i].cores;
+    return (x->free_cores ? fmin(x->free_cores[i], cores) : cores) - x->workers[i];
 }
 
 /* Returns the fastest kind with a free core, or -1 if there is none. */
@@ -113,7 +106,8 @@ static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
 hs_status hs_choose_sites(int32_t p, int32_t count, const hs_site *sites, const double *free_cores,
                           int32_t preferred, uint64_t seed, int32_t *workers)
 {
-    if (p < 1 || p > MOST_WORKERS || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
+    if (p < 1 || p > HS__LARGEST_POOL || !workers || !are_sites(count, sites))
+        return HS_ERROR_VALUE;
     if (preferred < -1 || preferred >= count) return HS_ERROR_VALUE;
     for (int32_t i = 0; free_cores && i < count; i++)
         if (!(free_cores[i] >= 0.0)) return HS_ERROR_VALUE;
@@ -198,7 +192,8 @@ void hs_watch_load(void) { hs__load_start(hs__machine_load(), hs_clock()); }
 
 hs_status hs_spread_workers(int32_t p, int32_t count, const hs_site *sites, int32_t *workers)
 {
-    if (p < 1 || p > MOST_WORKERS || !workers || !are_sites(count, sites)) return HS_ERROR_VALUE;
+    if (p < 1 || p > HS__LARGEST_POOL || !workers || !are_sites(count, sites))
+        return HS_ERROR_VALUE;
     double *free_cores = malloc((size_t)count * sizeof *free_cores);
     if (!free_cores) return HS_ERROR_MEMORY;
     int is_known = hs__sites_are_here(count, sites);
