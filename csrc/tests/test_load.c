@@ -6,37 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "hetsched.h"
-
-static char root[] = "/tmp/hetsched-load-XXXXXX";
-
-/* Writes a file of the machine, and the folders that it is in. */
-static void write_file(const char *path, const char *text)
-{
-    char name[512];
-    snprintf(name, sizeof name, "%s/%s", root, path);
-    for (char *slash = name + sizeof root; (slash = strchr(slash, '/')); slash++) {
-        *slash = 0;
-        mkdir(name, 0700);
-        *slash = '/';
-    }
-    FILE *file = fopen(name, "w");
-    if (!CHECK(file != NULL)) return;
-    fputs(text, file);
-    fclose(file);
-}
-
-static void remove_all(void)
-{
-    char command[512];
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    CHECK(system(command) == 0);
-}
+#include "machine_root.h"
 
 static hs__cpus mask_of(int32_t from, int32_t below)
 {
@@ -221,12 +196,12 @@ static void test_quota(void)
 
 int main(void)
 {
-    if (!CHECK(mkdtemp(root) != NULL)) return check_result();
+    if (!make_root()) return check_result();
     test_two_samples();
     test_sample();
     test_load();
     test_cost();
     test_quota();
-    remove_all();
+    remove_root();
     return check_result();
 }

@@ -8,12 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "hetsched.h"
+#include "machine_root.h"
 #include "threads/load.h"
 #include "threads/pool_state.h"
 
@@ -277,7 +276,6 @@ static void test_pool(int32_t workers, const int32_t *cores)
 
 #if defined(__linux__)
 
-static char root[] = "/tmp/hetsched-mixed-XXXXXX";
 static int32_t cpus[2];
 static unsigned ticks[2];
 static double load_time;
@@ -286,15 +284,12 @@ static int site, moves;
 /* Writes that one of two cpus has been busy since the last time, and the other one idle. */
 static void write_ticks(int busy)
 {
-    char name[256];
-    snprintf(name, sizeof name, "%s/proc/stat", root);
-    FILE *file = fopen(name, "w");
-    if (!CHECK(file != NULL)) return;
+    char text[128];
     ticks[busy] += 1000;
-    for (int i = 0; i < 2; i++)
-        fprintf(file, "cpu%d %u 0 0 %u 0\n", (int)cpus[i], ticks[i],
-                ticks[0] + ticks[1] - ticks[i]);
-    fclose(file);
+    const unsigned all = ticks[0] + ticks[1];
+    snprintf(text, sizeof text, "cpu%d %u 0 0 %u 0\ncpu%d %u 0 0 %u 0\n", (int)cpus[0], ticks[0],
+             all - ticks[0], (int)cpus[1], ticks[1], all - ticks[1]);
+    write_file("proc/stat", text);
 }
 
 /* Takes a sample of the load in which that cpu has been busy since the last one. The samples lie in
@@ -347,21 +342,14 @@ static int find_two(void)
 
 static void test_moves(void)
 {
-    char name[256];
-    if (!find_two() || !CHECK(mkdtemp(root) != NULL)) return;
-    snprintf(name, sizeof name, "%s/proc", root);
-    mkdir(name, 0700);
+    if (!find_two() || !make_root()) return;
     write_ticks(0);
     hs__machine_load()->root = root;
     hs__machine_load()->count = 0;
     hs__load_start(hs__machine_load(), load_time);
     load_cpu(0);
     for (int32_t workers = 1; workers <= CHECK_MANY(4, 2); workers++) test_sites(workers);
-    snprintf(name, sizeof name, "%s/proc/stat", root);
-    unlink(name);
-    snprintf(name, sizeof name, "%s/proc", root);
-    rmdir(name);
-    rmdir(root);
+    remove_root();
 }
 
 #endif

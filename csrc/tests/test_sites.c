@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "machine_root.h"
 #include "scarce.h"
 #include "threads/load.h"
 #include "threads/pool_state.h"
@@ -174,19 +175,13 @@ static void test_seed(void)
 
 #if defined(__linux__)
 
-static char root[] = "/tmp/hetsched-sites-XXXXXX";
-
 /* Writes the ticks of two cpus of a machine that is a folder of the test's own. */
 static void write_ticks(int32_t first, int busy, int32_t second, int idle)
 {
-    char name[256];
-    snprintf(name, sizeof name, "%s/proc", root);
-    mkdir(name, 0700);
-    snprintf(name, sizeof name, "%s/proc/stat", root);
-    FILE *file = fopen(name, "w");
-    if (!CHECK(file != NULL)) return;
-    fprintf(file, "cpu%d %d 0 0 0 0\ncpu%d 0 0 0 %d 0\n", (int)first, busy, (int)second, idle);
-    fclose(file);
+    char text[128];
+    snprintf(text, sizeof text, "cpu%d %d 0 0 0 0\ncpu%d 0 0 0 %d 0\n", (int)first, busy,
+             (int)second, idle);
+    write_file("proc/stat", text);
 }
 
 static int is_bound(pthread_t thread, const hs_site *site)
@@ -389,16 +384,11 @@ int main(void)
     test_seed();
     test_quotas();
 #if defined(__linux__)
-    if (!CHECK(mkdtemp(root) != NULL)) return check_result();
+    if (!make_root()) return check_result();
     test_pool();
     test_move();
     test_destroyed_while_looking();
-    char name[256];
-    snprintf(name, sizeof name, "%s/proc/stat", root);
-    unlink(name);
-    snprintf(name, sizeof name, "%s/proc", root);
-    rmdir(name);
-    rmdir(root);
+    remove_root();
 #endif
     return check_result();
 }
