@@ -95,22 +95,81 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-class _Farm:
-    """One process per worker, each with an executor of its own, so that pieces can be addressed."""
+class Stop:
+    """Whether the call of a daemon thread has to end, and whether it has ended."""
 
-    def __init__(self, workers: int, start_method: str | None) -> None:
+    def __init__(self) -> None:
+        self.is_set = False
+        self.ended = threading.Event()
+
+    def require_go(self) -> None:
+        """End the daemon thread silently if it has to end."""
+        if self.is_set:
+            raise SystemExit
+
+
+_PATIENCE = 10.0  # seconds that the end of Python waits for calls of daemon threads
+_stops: set[Stop] = set()
+_exiting = False
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stops.clear)  # a child lacks the parent's other threads
+
+
+@contextmanager
+def _stopped_at_exit() -> Iterator[Stop]:
+    """A context for executors, which ends before Python ends if it belongs to a daemon thread."""
+    stop = Stop()
+    try:
+        if threading.current_thread().daemon:
+            _stops.add(stop)
+            stop.is_set = _exiting
+            stop.require_go()
+        yield stop
+    finally:
+        _stops.discard(stop)
+        stop.ended.set()
+
+
+def _stop_all() -> None:
+    """Stop the calls of daemon threads.
+
+    At the end of Python, concurrent.futures and multiprocessing shut down the executors that they
+    know. One that a daemon thread starts meanwhile never ends, and Python waits for it.
+    """
+    global _exiting
+    _exiting = True
+    until = time.monotonic() + _PATIENCE
+    stops = list(_stops)
+    for stop in stops:
+        stop.is_set = True
+    for stop in stops:
+        stop.ended.wait(max(0.0, until - time.monotonic()))
+
+
+# Those registered last are called first, so this comes before the end of concurrent.futures.
+threading._register_atexit(_stop_all)  # type: ignore[attr-defined]
+
+
+class _Farm:
+    """One process per worker, each with an executor of its own, so that pieces can be addressed.
+
+    It gives up once the `Stop` is set.
+    """
+
+    def __init__(self, workers: int, start_method: str | None, stop: Stop) -> None:
         context = multiprocessing.get_context(start_method)
         self._executors = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_enter) for _ in range(workers)
         ]
         self._pids: list[int] = []
         self._owner: dict[Future[Any], int] = {}
+        self._stop = stop
 
     def start(self) -> None:
         ready = [self._submitted(worker, os.getpid) for worker in range(len(self._executors))]
         try:
             while wait(ready, PIECE).not_done:
-                pass
+                self._stop.require_go()
             self._pids = [future.result() for future in ready]
         except BrokenProcessPool as error:
             raise RuntimeError(
@@ -124,20 +183,13 @@ class _Farm:
         self._owner[self._submitted(worker, work, function, first, tasks)] = worker
 
     def _submitted(self, worker: int, *call: Any) -> Future[Any]:
-        try:
-            return self._executors[worker].submit(*call)
-        except BrokenProcessPool:
-            raise
-        except RuntimeError as error:
-            # The program is ending and has shut down Python's executors: end this daemon thread
-            # silently.
-            if "shutdown" in str(error) and threading.current_thread().daemon:
-                raise SystemExit from None
-            raise
+        self._stop.require_go()
+        return self._executors[worker].submit(*call)
 
     def done(self) -> Iterator[tuple[int, Piece]]:
         """Yield (worker, piece) as pieces are completed, until no piece is left."""
         while self._owner:
+            self._stop.require_go()
             for future in wait(self._owner, PIECE, FIRST_COMPLETED).done:
                 worker = self._owner.pop(future)
                 try:
@@ -158,14 +210,16 @@ class _Farm:
 
 @contextmanager
 def _farm(workers: int, start_method: str | None) -> Iterator[_Farm]:
-    farm = _Farm(workers, start_method)
-    try:
-        farm.start()
-        yield farm
-    except BaseException:
-        farm.close(at_once=True)
-        raise
-    farm.close(at_once=False)
+    """A farm whose processes end with the context."""
+    with _stopped_at_exit() as stop:
+        farm = _Farm(workers, start_method, stop)
+        try:
+            farm.start()
+            yield farm
+        except BaseException:
+            farm.close(at_once=True)
+            raise
+        farm.close(at_once=False)
 
 
 @overload

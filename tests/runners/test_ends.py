@@ -31,7 +31,7 @@ def test_in_every_phase():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phase", ["emulated", "linear programs"])
+@pytest.mark.parametrize("phase", ["emulated", "linear programs", "map_tasks"])
 def test_often(phase):
     assert ends("8", phase) == "8 ends\n"
 
