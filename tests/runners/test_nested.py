@@ -77,14 +77,14 @@ def test_in_a_progress_function_of_a_nested_call(own):
         if fraction < 1.0:
             found.append(hs.matmul(S, S))
 
-    def deeper(fraction):
-        if fraction < 1.0 and len(own) < 2:
-            hs.matmul(np.ones((1000, 1000)), np.ones((1000, 1000)), progress=deepest)
+    def multiply(n):
+        def deeper(fraction):
+            if fraction < 1.0 and len(own) < 2:
+                hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=deepest)
 
-    until(
-        lambda: len(own) == 2,
-        lambda n: hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=deeper),
-    )
+        hs.matmul(np.ones((n, n)), np.ones((n, n)), progress=deeper)
+
+    until(lambda: len(own) == 2, multiply)
     assert np.allclose(found[0], S @ S)
 
 
