@@ -17,6 +17,7 @@ import hetsched as hs
 from hetsched._engine.sites import Site, choose_sites, workers_for_quota
 from hetsched.machine.spread import sites, spread
 from hetsched.machine.topology import topology
+from hetsched.runners import shared
 
 PROCESSES, WORKERS = 32, 2
 
@@ -33,6 +34,7 @@ def host(request, tmp_path, monkeypatch):
         )
     )
     monkeypatch.setenv("HETSCHED_TOPOLOGY", str(path))
+    monkeypatch.setattr(shared, "_shared", None)  # other tests do not get the pool of this machine
     return topology()
 
 

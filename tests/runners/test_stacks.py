@@ -19,6 +19,13 @@ DTYPES = [np.dtype(x) for x in (np.float32, np.float64, np.complex64, np.complex
 SIZES = [0, 1, 2, 7, 8, 9, 16, 17, 50]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def two_workers():
+    """Which stacks are long depends on the number of workers."""
+    with hs.thread_limit(2):
+        yield
+
+
 @pytest.fixture(scope="module")
 def threads():
     found = engine.Threads(2, None)
