@@ -52,13 +52,13 @@ def add_parser(commands: Any) -> None:
         "-n",
         "--size",
         type=int,
-        default=4000,
+        default=3000,
         help="side of the large product (default: %(default)s)",
     )
     demo.set_defaults(command=lambda given: run_demo(given.output, given.size))
 
 
-def run_demo(directory: str | Path, size: int = 4000) -> Path:
+def run_demo(directory: str | Path, size: int = 3000) -> Path:
     """Run the demonstration, print its results and write hetsched-demo.html; return the path."""
     if size < 200:
         raise ValueError(f"size must be at least 200, got {size}")
