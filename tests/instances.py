@@ -497,7 +497,7 @@ def _plan_matmul(rng: np.random.Generator) -> Given:
         8: "float64" if options["flops_per_update"] == 2.0 else "complex64",
         16: "complex128",
     }[options["itemsize"]]
-    return (m, k, n, platform), {
+    return (m, n, k, platform), {
         "method": method,
         "communication": options["communication"],
         "dtype": dtype,

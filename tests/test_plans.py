@@ -504,7 +504,7 @@ def test_layers_of_files_from_before_memory_limited_them(plan):
 
 
 def test_a_product_of_a_file_from_before_there_were_domains():
-    plan = hs.plan_matmul(30, 20, 10, hs.Platform.star([3, 5]))
+    plan = hs.plan_matmul(30, 10, 20, hs.Platform.star([3, 5]))
     assert (
         hs.Plan.from_dict({key: value for key, value in plan.to_dict().items() if key != "domains"})
         == plan
@@ -666,7 +666,7 @@ PLANNERS = (
         (
             f"plan_matmul, {method}",
             BUS,
-            lambda p, method=method: hs.plan_matmul(50, 40, 60, p, method=method),
+            lambda p, method=method: hs.plan_matmul(50, 60, 40, p, method=method),
         )
         for method in ("columns", "best", "layers", "cuboids", "domains")
     ),
@@ -674,7 +674,7 @@ PLANNERS = (
         "plan_matmul in steps",
         BUS,
         lambda p: hs.plan_matmul(
-            50, 40, 60, p, method="rectangles", block=7, communication="sequential"
+            50, 60, 40, p, method="rectangles", block=7, communication="sequential"
         ),
     ),
     ("workers_worth", LINKED, lambda p: hs.workers_worth(500, 400, 300, p)),

@@ -90,7 +90,7 @@ def test_planners_convert():
     mega = star(GIGA).to(MEGA)
     for plan in (
         lambda p: hs.plan_lu(200, 200, p, block=50),
-        lambda p: hs.plan_matmul(90, 80, 70, p, method="columns"),
+        lambda p: hs.plan_matmul(90, 70, 80, p, method="columns"),
         lambda p: hs.workers_worth(300, 200, 100, p),
         lambda p: hs.Pool(p).plan(60, 50, 40, method="columns"),
         lambda p: hs.Pool(hs.Platform(p.workers, unit=p.unit)).plan_stencil(9, 8, 3),
@@ -104,7 +104,7 @@ def test_planners_convert():
 def test_both_units_are_in_the_message():
     for call in (
         lambda p: hs.plan_lu(200, 200, p),
-        lambda p: hs.plan_matmul(9, 8, 7, p),
+        lambda p: hs.plan_matmul(9, 7, 8, p),
         lambda p: hs.workers_worth(9, 8, 7, p),
         lambda p: hs.Pool(p).plan(9, 8, 7),
         lambda p: hs.Pool(p).plan_stencil(9, 8, 3),
@@ -144,7 +144,7 @@ def test_the_same_platform_for_both_kinds_of_plans():
         [0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21], unit=hs.Unit.block_update(q)
     )
     giga = blocks.to(GIGA)
-    plan = hs.plan_matmul(4 * q, 3 * q, 8 * q, blocks)
+    plan = hs.plan_matmul(4 * q, 8 * q, 3 * q, blocks)
     assert plan == hs.plan_product(4, 8, 3, blocks)
     a, b = np.ones((4 * q, 3 * q)), np.ones((3 * q, 8 * q))
     for platform in (
@@ -167,7 +167,7 @@ class TestPlanMatmul:
 
         monkeypatch.setattr(run, "Threads", None)
         # faster than any host: nothing is checked
-        plan = hs.plan_matmul(300, 200, 100, hs.Platform.star([1e-9, 2e-9]))
+        plan = hs.plan_matmul(300, 100, 200, hs.Platform.star([1e-9, 2e-9]))
         assert plan.shape == (300, 100, 200)
 
     @pytest.mark.parametrize("sizes", [(0, 0, 0), (1, 1, 1), (2, 0, 3), (65, 1, 2), (100, 90, 80)])
@@ -180,9 +180,9 @@ class TestPlanMatmul:
             wanted = hs.Pool(platform, emulate=True).plan(m, n, k, method=kind)
         except hs.InfeasibleError:
             with pytest.raises(hs.InfeasibleError):
-                hs.plan_matmul(m, k, n, platform, method=method)
+                hs.plan_matmul(m, n, k, platform, method=method)
         else:
-            assert hs.plan_matmul(m, k, n, platform, method=method) == wanted
+            assert hs.plan_matmul(m, n, k, platform, method=method) == wanted
 
     def test_runs(self):
         rng = np.random.default_rng(0)
@@ -190,8 +190,8 @@ class TestPlanMatmul:
         platform = hs.Platform.star([3.0, 5.0], memory=[40, 60])
         with hs.Pool(platform) as pool:
             for plan in (
-                hs.plan_matmul(60, 50, 40, platform, block=10),
-                hs.plan_matmul(60, 50, 40, platform, method="columns"),
+                hs.plan_matmul(60, 40, 50, platform, block=10),
+                hs.plan_matmul(60, 40, 50, platform, method="columns"),
             ):
                 np.testing.assert_allclose(pool.run(plan, a, b), a @ b, atol=1e-12)
 
@@ -218,7 +218,7 @@ class TestPlanMatmul:
         given = {"m": 9, "k": 8, "n": 7, "platform": hs.Platform.star([1, 2]), **change}
         with pytest.raises(error, match=message):
             hs.plan_matmul(
-                given.pop("m"), given.pop("k"), given.pop("n"), given.pop("platform"), **given
+                given.pop("m"), given.pop("n"), given.pop("k"), given.pop("platform"), **given
             )
 
 

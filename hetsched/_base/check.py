@@ -49,6 +49,24 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     return result
 
 
+def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, int]:
+    """The sizes m, n, k of a product C (m x n) = A (m x k) B (k x n), given as such, or as the
+    shapes of A and B in place of m and n."""
+    if k is not None:
+        sizes = (integer(name, size, low=low) for name, size in (("m", m), ("n", n), ("k", k)))
+        return next(sizes), next(sizes), next(sizes)
+    shapes = [tuple(shape) if isinstance(shape, Sequence) else () for shape in (m, n)]
+    if [len(shape) for shape in shapes] != [2, 2]:
+        raise TypeError(f"give the sizes m, n, k, or the shapes of A and B, got {m!r}, {n!r}")
+    (rows, inner), (own, cols) = (
+        [integer(f"the shape of {name}", size, low=low) for size in shape]
+        for name, shape in zip("AB", shapes, strict=True)
+    )
+    if inner != own:
+        raise ValueError(f"A has {inner} columns, but B has {own} rows: both are k")
+    return rows, cols, inner
+
+
 def number(name: str, value: Any, *, low: float = -math.inf, above: float = -math.inf) -> float:
     """A finite real number >= low and > above."""
     value = element(value)

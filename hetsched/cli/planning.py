@@ -32,7 +32,7 @@ _PARTITION = """examples:
 """
 _PLAN = """examples:
   hetsched plan 4000 4000 4000 --platform cluster.toml -o plan.json
-  hetsched plan 4000 200 4000 --platform cluster.toml --method columns --block 32 --json
+  hetsched plan 4000 4000 200 --platform cluster.toml --method columns --block 32 --json
 """
 _SIMULATE = """examples:
   hetsched simulate plan.json                          what the plan predicts
@@ -75,7 +75,7 @@ def add_parser(commands: Any) -> None:
         _PLAN,
         _plan,
     )
-    for name in ("m", "k", "n"):
+    for name in ("m", "n", "k"):
         parser.add_argument(name, type=int)
     parser.add_argument(
         "--platform", required=True, metavar="FILE", help="workers and their links, .toml or .json"
@@ -185,7 +185,7 @@ def _plan(given: argparse.Namespace) -> None:
         "communication": given.communication,
         "dtype": given.dtype,
     }
-    _show(given, plan_matmul(given.m, given.k, given.n, platform, **options))
+    _show(given, plan_matmul(given.m, given.n, given.k, platform, **options))
 
 
 def _require_files(given: argparse.Namespace) -> None:

@@ -234,7 +234,7 @@ def _planned(
         times, costs = speeds
         platform = Platform.star(times, costs, names=pools.names(places), unit=Unit.gigaflop())
     m, k, n = sizes
-    return plan_matmul(m, k, n, platform, method=given.method, block=given.block, dtype=dtype)
+    return plan_matmul(m, n, k, platform, method=given.method, block=given.block, dtype=dtype)
 
 
 def _of_product(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,11 +19,23 @@ from .star import METHODS as CHUNKS
 from .star import StarPlan, plan_product
 
 
+@overload
 def plan_matmul(
-    m: int,
-    k: int,
-    n: int,
-    platform: Platform,
+    m: int, n: int, k: int, platform: Platform, *,
+    method: str = "best", block: int | None = None, communication: str = "once",
+    dtype: DTypeLike = np.float64, deterministic: bool = False,
+) -> ProductPlan | StarPlan: ...  # fmt: skip
+@overload
+def plan_matmul(
+    m: Sequence[int], n: Sequence[int], platform: Platform, /, *,
+    method: str = "best", block: int | None = None, communication: str = "once",
+    dtype: DTypeLike = np.float64, deterministic: bool = False,
+) -> ProductPlan | StarPlan: ...  # fmt: skip
+def plan_matmul(
+    m: Any,
+    n: Any,
+    k: Any,
+    platform: Any = None,
     *,
     method: str = "best",
     block: int | None = None,
@@ -29,12 +43,13 @@ def plan_matmul(
     dtype: DTypeLike = np.float64,
     deterministic: bool = False,
 ) -> ProductPlan | StarPlan:
-    """Plan C = A B, A m x k, B k x n, without a pool. `Pool.run` runs the plan.
+    """Plan C (m x n) = A (m x k) B (k x n) without a pool. `Pool.run` runs the plan.
 
     Parameters
     ----------
-    m, k, n : int
-        Sizes in elements, >= 0; >= 1 if memory is limited.
+    m, n, k : int
+        Sizes in elements, >= 0; >= 1 if memory is limited. In place of the three, the shapes of A
+        and B: `plan_matmul(A.shape, B.shape, platform)`.
     platform : Platform
         A star. Its times are in seconds per gigaflop and per gigabyte, also if it has no unit, or
         in another unit that can be converted. Limited memory is counted in blocks.
@@ -76,10 +91,12 @@ def plan_matmul(
     <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block
     columns (columns)>
     >>> platform = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])
-    >>> type(hs.plan_matmul(640, 240, 320, platform, block=80)).__name__
+    >>> type(hs.plan_matmul(640, 320, 240, platform, block=80)).__name__
     'StarPlan'
     """
-    m, k, n = (check.integer(name, size, low=0) for name, size in (("m", m), ("k", k), ("n", n)))
+    if platform is None and isinstance(k, Platform):  # after two shapes
+        k, platform = None, k
+    m, n, k = check.product_sizes(m, n, k)
     if not isinstance(platform, Platform):
         raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
     check.choice("method", method, dict.fromkeys(("best", *BOXES, *CHUNKS)))
@@ -92,14 +109,13 @@ def plan_matmul(
             )
         if check.flag("deterministic", deterministic):
             raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
-        for name, size in (("m", m), ("k", k), ("n", n)):
-            check.integer(name, size, low=1)  # the master has something to send
+        check.product_sizes(m, n, k, low=1)  # the master has something to send
         q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
         if platform.unit is None:
             platform = Platform(
                 platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop()
             )
-        blocks = platform.per(Unit.block_update(q, kind), "a plan in blocks")
+        blocks: Platform = platform.per(Unit.block_update(q, kind), "a plan in blocks")
         return plan_product(-(-m // q), -(-n // q), -(-k // q), blocks, method)
     return plan_boxes(
         m,

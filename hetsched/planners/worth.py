@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,9 +113,9 @@ class WorkersWorth(Plan):
 
 
 def workers_worth(
-    m: int,
-    n: int,
-    k: int,
+    m: int | Sequence[int],
+    n: int | Sequence[int],
+    k: int | Platform | None = None,
     platform: Platform | None = None,
     *,
     dtype: DTypeLike = np.float64,
@@ -127,7 +128,7 @@ def workers_worth(
     Parameters
     ----------
     m, n, k : int
-        Sizes in elements, >= 0.
+        Sizes in elements, >= 0. In place of the three, the shapes of A and B.
     platform : Platform, optional
         Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte. Default: this
         machine, as `measure` stored it in the cache. Without a stored measurement, equal workers
@@ -164,7 +165,9 @@ def workers_worth(
     >>> [hs.workers_worth(1000, 1000, 1000, even, quota=q).workers for q in (0.5, 1, 1.5, 4)]
     [1, 1, 2, 4]
     """
-    m, n, k = (check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k)))
+    if isinstance(k, Platform):  # after two shapes
+        k, platform = None, k
+    m, n, k = check.product_sizes(m, n, k)
     kind = check.dtype(dtype, DTYPES)
     if quota is not None:
         quota = check.number("quota", quota, above=0.0)

@@ -136,7 +136,6 @@ def operands(
     beta: complex,
     *,
     others: bool = False,
-    name: str = "out",
     make: bool = True,
 ) -> Operands:
     """Check all arguments before any memory is changed, and allocate the output if none is given.
@@ -144,7 +143,6 @@ def operands(
     The operands are converted as numpy.matmul converts them.
 
     others : whether to accept dtypes that the engine does not multiply.
-    name : name of the output in error messages.
     make : whether to allocate the output. If False, the result has only its shape and dtype.
     """
     a, b = as_array("A", A), as_array("B", B)
@@ -179,10 +177,10 @@ def operands(
     shape = (*stack, *(m,) * (a.ndim > 1), *(n,) * (b.ndim > 1))
     if out is None:
         if beta != 0:
-            raise ValueError(f"beta needs {name}: there is nothing to add to")
+            raise ValueError("beta needs out: there is nothing to add to")
         result = np.empty(shape, dtype) if make else np.broadcast_to(np.zeros((), dtype), shape)
     else:
-        result = _output(out, shape, dtype, a, b, name)
+        result = _output(out, shape, dtype, a, b)
     c = result
     if b.ndim == 1:
         c = c[..., None]
@@ -251,36 +249,32 @@ def require_unmasked(name: str, out: Any) -> None:
         )
 
 
-def writable(
-    out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, name: str = "out"
-) -> Array:
+def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> Array:
     """Check that a result can be written to an array; return the array.
 
     shape, dtype : of the result, which error messages call `what`.
     """
-    require_unmasked(name, out)
+    require_unmasked("out", out)
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"{name} must be an array, got {type(out).__name__}")
+        raise TypeError(f"out must be an array, got {type(out).__name__}")
     if out.shape != shape:
-        raise ValueError(f"{name} has shape {out.shape}, {what} has {shape}")
+        raise ValueError(f"out has shape {out.shape}, {what} has {shape}")
     if out.dtype != dtype:
-        raise TypeError(f"{name} has dtype {out.dtype.str}, {what} has {dtype.str}")
+        raise TypeError(f"out has dtype {out.dtype.str}, {what} has {dtype.str}")
     if not out.flags.writeable:
-        raise ValueError(f"{name} is read-only")
+        raise ValueError("out is read-only")
     if not element_strides(out):
-        raise ValueError(f"{name} is not aligned to its elements")
+        raise ValueError("out is not aligned to its elements")
     if _overlaps_itself(out):
-        raise ValueError(f"{name} overlaps itself: several of its elements share memory")
+        raise ValueError("out overlaps itself: several of its elements share memory")
     return out
 
 
-def _output(
-    out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array, name: str
-) -> Array:
-    writable(out, shape, dtype, "the product", name)
+def _output(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], a: Array, b: Array) -> Array:
+    writable(out, shape, dtype, "the product")
     for other, x in (("A", a), ("B", b)):
         if np.may_share_memory(out, x) and _shares_memory(out, x):
-            raise ValueError(f"{name} overlaps {other}; give it memory of its own")
+            raise ValueError(f"out overlaps {other}; give it memory of its own")
     return out
 
 

@@ -32,7 +32,7 @@ class Call(NamedTuple):
 
     A: Any
     B: Any
-    C: Array | None
+    out: Array | None
     alpha: complex
     beta: complex
     communication: str
@@ -44,9 +44,7 @@ class Call(NamedTuple):
 
     def operands(self) -> Operands:
         """The checked operands. With layers= there is no memory for C."""
-        x = operands(
-            self.A, self.B, self.C, self.alpha, self.beta, name="C", make=self.layers is None
-        )
+        x = operands(self.A, self.B, self.out, self.alpha, self.beta, make=self.layers is None)
         if x.c.ndim > 2:
             raise ValueError(f"A and B must be matrices, got stacks of {x.c.shape[:-2]}")
         return x
@@ -126,7 +124,7 @@ class _Option(NamedTuple):
     text: str
 
 
-_PRODUCT = ("C", "alpha", "beta")
+_PRODUCT = ("out", "alpha", "beta")
 _KINDS = {
     ProductPlan: _Kind(_run_product, _PRODUCT),
     Partition: _Kind(_run_partition, (*_PRODUCT, "communication", "rebalance", "drift")),
@@ -139,16 +137,16 @@ _KINDS = {
     DivisibleLoad: _Kind(_run_tasks, ()),
 }
 _PRODUCTS_ONLY = (
-    "C, alpha, beta, communication, order, rebalance, drift and layers are for products, got a plan"
+    "out, alpha, beta, communication, order, rebalance, drift and layers are for products, got a plan"
     " of type {kind}"
 )
 _PARTITION_ONLY = "plan must be a partition for rebalance and drift, got a {kind}"
 _OPTIONS = {
-    "C": _Option(None, TypeError, _PRODUCTS_ONLY),
+    "out": _Option(None, TypeError, _PRODUCTS_ONLY),
     "alpha": _Option(1.0, TypeError, _PRODUCTS_ONLY),
     "beta": _Option(0.0, TypeError, _PRODUCTS_ONLY),
     "layers": _Option(
-        None, TypeError, "layers is for a plan of layers and without C, got a {kind}{also}"
+        None, TypeError, "layers is for a plan of layers and without out, got a {kind}{also}"
     ),
     "communication": _Option(
         "once", ValueError, "communication is for a partition, got {value!r} with a {kind}"
@@ -162,14 +160,14 @@ _OPTIONS = {
 
 
 def _require_options(kind: _Kind, name: str, call: Call) -> None:
-    """Refuse an option that is not for this kind of plan, and layers= together with C."""
+    """Refuse an option that is not for this kind of plan, and layers= together with out."""
     for option, (default, error, text) in _OPTIONS.items():
-        if option in kind.options and (option != "layers" or call.C is None):
+        if option in kind.options and (option != "layers" or call.out is None):
             continue
         value = getattr(call, option)
         if value is None if default is None else value == default:
             continue
         if not kind.options:
             raise TypeError(_PRODUCTS_ONLY.format(kind=name))
-        also = "" if call.C is None else " and C"
+        also = "" if call.out is None else " and out"
         raise error(text.format(kind=name, value=value, also=also))

@@ -263,9 +263,9 @@ class Pool:
 
     def plan(
         self,
-        m: int,
-        n: int,
-        k: int,
+        m: int | Sequence[int],
+        n: int | Sequence[int],
+        k: int | None = None,
         *,
         dtype: DTypeLike = np.float64,
         method: str = "auto",
@@ -277,7 +277,7 @@ class Pool:
         Parameters
         ----------
         m, n, k : int
-            Sizes in elements, >= 0.
+            Sizes in elements, >= 0. In place of the three, the shapes of A and B.
         dtype : dtype_like
         method : str
             - "auto": the method with the smallest predicted makespan.
@@ -331,9 +331,7 @@ class Pool:
         proportion to its speed. The parts of these rows that the other workers hold come over its
         own link. An addition counts as one flop (two for complex numbers) by its cycle-time.
         """
-        m, n, k = (
-            check.integer(name, size, low=0) for name, size in (("m", m), ("n", n), ("k", k))
-        )
+        m, n, k = check.product_sizes(m, n, k)
         kind = check.dtype(dtype, DTYPES)
         return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
 
@@ -394,7 +392,7 @@ class Pool:
         plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | BusPlan,
         A: Any,
         B: Any,
-        C: Array | None = None,
+        out: Array | None = None,
         alpha: complex = 1.0,
         beta: complex = 0.0,
         *,
@@ -417,8 +415,8 @@ class Pool:
             functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
             The operands. For tasks and loads A is a function and B are the data for it.
-        C : ndarray, optional
-            Where the result goes, like `out` of `matmul`.
+        out : ndarray, optional
+            C: see `matmul`.
         alpha, beta : number
             See `matmul`.
         communication : str
@@ -495,7 +493,7 @@ class Pool:
         call = plans.Call(
             A,
             B,
-            C,
+            out,
             alpha,
             beta,
             communication,

@@ -106,7 +106,7 @@ def _panel(
 def _rest(lu: Array, panel: LuStep, q: int) -> Operands:
     """The operands of C -= A B, the update of the rest of the matrix."""
     first, end = panel.first * q, (panel.first + panel.width) * q
-    return operands(lu[end:, first:end], lu[first:end, end:], lu[end:, end:], -1.0, 1.0, name="C")
+    return operands(lu[end:, first:end], lu[first:end, end:], lu[end:, end:], -1.0, 1.0)
 
 
 def _wait(until: float) -> None:

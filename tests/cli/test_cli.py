@@ -462,8 +462,8 @@ def test_plan_and_simulate(files, capsys):
         capsys,
         "plan",
         60,
-        40,
         50,
+        40,
         "--platform",
         "p.toml",
         "--method",
@@ -473,7 +473,7 @@ def test_plan_and_simulate(files, capsys):
         "--plot",
         "plan.pdf",
     )
-    plan = hs.plan_matmul(60, 40, 50, hs.Platform.load("p.toml"), method="columns")
+    plan = hs.plan_matmul(60, 50, 40, hs.Platform.load("p.toml"), method="columns")
     assert hs.Plan.load("plan.json") == plan
     assert "slow" in out
     assert b"/Type3" not in Path("plan.pdf").read_bytes()
@@ -535,7 +535,7 @@ def test_the_examples_of_the_help_work(files, capsys, command):
     pytest.importorskip("matplotlib")
     hs.Platform.load("p.toml").save("cluster.toml")
     hs.Platform.star([6, 10, 16]).save("tonight.toml")
-    hs.plan_matmul(60, 40, 50, hs.Platform.load("p.toml")).save("plan.json")
+    hs.plan_matmul(60, 50, 40, hs.Platform.load("p.toml")).save("plan.json")
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])
     text = capsys.readouterr().out

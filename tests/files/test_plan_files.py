@@ -189,14 +189,14 @@ def _subjects() -> Iterator[Subject]:
     yield Subject(hs.plan_product(4, 8, 3, star, "het"), star, _product(16, 32, 12, order="demand"))
     yield Subject(hs.plan_star_lu(6, star, "oddoml", width=2), star, _factor("lu", 24))
     for method in ("columns", "layers", "cuboids", "domains"):
-        yield Subject(hs.plan_matmul(9, 7, 8, star, method=method), star, _product(9, 8, 7))
+        yield Subject(hs.plan_matmul(9, 8, 7, star, method=method), star, _product(9, 8, 7))
     yield Subject(
-        hs.plan_matmul(9, 7, 8, four, method="cannon", communication="parallel"),
+        hs.plan_matmul(9, 8, 7, four, method="cannon", communication="parallel"),
         four,
         _product(9, 8, 7),
     )
     yield Subject(
-        hs.plan_matmul(9, 7, 8, ring, method="columns", communication="sequential", block=2),
+        hs.plan_matmul(9, 8, 7, ring, method="columns", communication="sequential", block=2),
         ring,
         _product(9, 8, 7),
     )
@@ -750,7 +750,7 @@ class TestFiles:
     def test_only_parts_of_the_table_are_made(self):
         """A name in a file is that of a part of this type of plan: nothing else of the module is
         called."""
-        plan = hs.plan_matmul(9, 7, 8, hs.Platform.star([3, 5]), method="layers")
+        plan = hs.plan_matmul(9, 8, 7, hs.Platform.star([3, 5]), method="layers")
         assert plan.layers is not None
         for name in (
             "Task",

@@ -79,7 +79,7 @@ def case_methods(comm):
     m, k, n = 61, 47, 53
     a, b = matrix(m, k), matrix(k, n)
     for method in ("columns", "rows", "rectangles", "layers", "cuboids", "best", "contiguous"):
-        plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
+        plan = hs.plan_matmul(m, n, k, platform(comm.size), method=method)
         trace = checked(comm, a, b, plan, trace=True)
         if comm.rank == 0:
             assert list(trace.received) == received(
@@ -92,7 +92,7 @@ def case_methods(comm):
             )
     if comm.rank == 0:  # what the planners call received is from the root
         for method in ("columns", "rectangles"):
-            plan = hs.plan_matmul(m, k, n, platform(comm.size), method=method)
+            plan = hs.plan_matmul(m, n, k, platform(comm.size), method=method)
             counted = received(plan, np.zeros(a.shape, int), np.zeros(b.shape, int))
             assert counted[1:] == plan.received[1:].astype(int).tolist()
 
@@ -102,8 +102,8 @@ def case_steps(comm):
         for communication in ("sequential", "parallel"):
             plan = hs.plan_matmul(
                 33,
-                32,
                 34,
+                32,
                 platform(comm.size),
                 method="rectangles",
                 block=block,
@@ -124,9 +124,9 @@ def case_sizes(comm):
         (15, 16, 17),
         (129, 128, 127),
     ]:
-        checked(comm, matrix(m, k), matrix(k, n), hs.plan_matmul(m, k, n, platform(comm.size)))
+        checked(comm, matrix(m, k), matrix(k, n), hs.plan_matmul(m, n, k, platform(comm.size)))
     checked(comm, matrix(5, 4), matrix(4, 6), None)
-    long = hs.plan_matmul(20, 1100, 20, platform(comm.size), method="columns")  # three panels
+    long = hs.plan_matmul(20, 20, 1100, platform(comm.size), method="columns")  # three panels
     checked(comm, matrix(20, 1100), matrix(1100, 20), long)
 
 
@@ -134,13 +134,13 @@ def case_dtypes(comm):
     for i, left in enumerate(DTYPES):
         right = DTYPES[(i + 1) % 4]
         for b in (left, right):
-            plan = hs.plan_matmul(20, 18, 19, platform(comm.size), dtype=np.result_type(left, b))
+            plan = hs.plan_matmul(20, 19, 18, platform(comm.size), dtype=np.result_type(left, b))
             checked(comm, matrix(20, 18, left), matrix(18, 19, b), plan)
 
 
 def case_strides(comm):
     a, b = matrix(40, 30), matrix(50, 60)
-    plan = hs.plan_matmul(30, 40, 25, platform(comm.size))
+    plan = hs.plan_matmul(30, 25, 40, platform(comm.size))
     checked(comm, a.T, b[:40, ::-1][:, 5:55:2], plan)
 
 
@@ -153,7 +153,7 @@ def case_plans(comm):
     checked(comm, a, b, hs.cuboids(platform(p), shape=(48, 44, 40)))
     checked(comm, matrix(40, 40), b, hs.layers_star(40, platform(p)))
     useless = hs.plan_matmul(
-        48, 40, 44, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns"
+        48, 44, 40, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns"
     )
     trace = checked(comm, a, b, useless, trace=True)
     if comm.rank == 0:
@@ -167,7 +167,7 @@ def case_root(comm):
         comm,
         a,
         b,
-        hs.plan_matmul(30, 31, 29, platform(comm.size), method="rectangles"),
+        hs.plan_matmul(30, 29, 31, platform(comm.size), method="rectangles"),
         last,
         trace=True,
     )
@@ -180,13 +180,13 @@ def case_zones(comm):
     p = comm.size
     speeds = np.arange(1.0, p + 1.0)
     a, b = matrix(36, 24), matrix(24, 30)
-    plan = hs.plan_matmul(36, 24, 30, platform(p), method="rectangles")
+    plan = hs.plan_matmul(36, 30, 24, platform(p), method="rectangles")
     plans = (
         hs.partition(speeds, "columns", (12, 8)),
         hs.partition(speeds, "contiguous", (6, 4)),
         plan,
         hs.lu_pattern(8, 1 / speeds),
-        hs.plan_matmul(36, 24, 30, platform(p), method="layers"),
+        hs.plan_matmul(36, 30, 24, platform(p), method="layers"),
     )
     for left in (*plans, hs.distribute(36, speeds=speeds)):
         x = hs.mpi.scatter(comm, at(comm, a), left)

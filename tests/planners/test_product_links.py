@@ -111,7 +111,7 @@ def test_messages_are_those_of_the_elements(platform, m, n, k, block, method, co
     assume(platform.links.any())
     assume(method in ("columns", "rows") or -(-m // block) * -(-n // block) >= len(platform))
     plan = hs.plan_matmul(
-        m, k, n, platform, method=method, block=block, communication=communication
+        m, n, k, platform, method=method, block=block, communication=communication
     )
     wanted, _ = counted(plan)
     assert told(plan) == {
@@ -195,7 +195,7 @@ def test_cannon_blocks_on_their_way(p, communication):
     platform = complete(rng.integers(1, 9, p), links)
     for m, n, k, block in [(12, 18, 6, 1), (10, 7, 11, 2), (s, s, s, 1), (8, 7, 9, 3)]:
         plan = hs.plan_matmul(
-            m, k, n, platform, method="cannon", block=block, communication=communication
+            m, n, k, platform, method="cannon", block=block, communication=communication
         )
         validate(plan)
         holds = {}  # (operand, part): the workers that have it

@@ -170,3 +170,24 @@ def test_extreme_quotas():
     )
     with pytest.raises(ValueError, match="the makespan overflows: give platform and quota"):
         hs.workers_worth(3000, 100000, 3, even, quota=5e-324)
+
+
+def test_sizes_are_m_n_k_or_two_shapes():
+    A, B = np.empty((30, 20)), np.empty((20, 50))
+    star = hs.Platform.star([3.0, 5.0, 8.0])
+    with hs.Pool(star, emulate=True) as pool:
+        assert pool.plan(A.shape, B.shape) == pool.plan(30, 50, 20)
+    plan = hs.plan_matmul(A.shape, B.shape, star)
+    assert plan == hs.plan_matmul(30, 50, 20, star)
+    assert plan.shape == (30, 50, 20)
+    assert hs.workers_worth(A.shape, B.shape, star) == hs.workers_worth(30, 50, 20, star)
+    with pytest.raises(ValueError, match="A has 20 columns, but B has 30 rows: both are k"):
+        hs.plan_matmul(A.shape, A.shape, star)
+    with pytest.raises(TypeError, match=r"give the sizes m, n, k, or the shapes of A and B, got 3"):
+        hs.plan_matmul(3, 4, star)
+    with pytest.raises(TypeError, match="shapes of A and B"):
+        hs.plan_matmul((3, 4, 5), (4, 5), star)
+    with pytest.raises(ValueError, match=r"the shape of B must be in \[0"):
+        hs.workers_worth((3, 4), (4, -5), star)
+    with pytest.raises(TypeError, match="platform must be a Platform"):
+        hs.plan_matmul(3, 4, 5, [1.0, 2.0])

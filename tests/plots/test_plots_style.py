@@ -173,7 +173,7 @@ PLANS = {
     "mesh": lambda p: mesh(
         1 if p == 2 else min(int(p**0.5), 12), 2 if p == 2 else min(int(p**0.5), 12)
     ),
-    "product": lambda p: hs.plan_matmul(500, 600, 700, hs.Platform.star(random(p))),
+    "product": lambda p: hs.plan_matmul(500, 700, 600, hs.Platform.star(random(p))),
     "trace": lambda p: hs.simulate(hs.lu_pattern(min(2 * p, 100), random(p))),
     "lu": lambda p: hs.simulate(
         hs.plan_factor(40 * p, 40 * p, random(p), block=40 if p < 100 else 400)

@@ -457,8 +457,8 @@ def test_what_is_deterministic(monkeypatch):
 def test_a_deterministic_plan():
     platform = hs.Platform.star(speeds=[3, 5, 8], link_costs=[20, 30, 10])
     sizes = (20, 30, 8000)
-    assert hs.plan_matmul(20, 8000, 30, platform).method == "layers"
-    assert hs.plan_matmul(20, 8000, 30, platform, deterministic=True).layers is None
+    assert hs.plan_matmul(20, 30, 8000, platform).method == "layers"
+    assert hs.plan_matmul(20, 30, 8000, platform, deterministic=True).layers is None
     with hs.Pool(3, deterministic=True) as pool:
         for method in ("layers", "cuboids", "cannon"):
             with pytest.raises(ValueError, match="deterministic=True is for zones"):
@@ -466,10 +466,10 @@ def test_a_deterministic_plan():
         with pytest.raises(ValueError, match="deterministic=True is for zones"):
             pool.plan(*sizes, communication="parallel")
     with pytest.raises(TypeError, match="deterministic"):
-        hs.plan_matmul(20, 8000, 30, platform, deterministic="yes")
+        hs.plan_matmul(20, 30, 8000, platform, deterministic="yes")
     limited = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])
     with pytest.raises(ValueError, match="deterministic=True is for boxes"):
-        hs.plan_matmul(640, 240, 320, limited, block=80, deterministic=True)
+        hs.plan_matmul(640, 320, 240, limited, block=80, deterministic=True)
 
 
 PROGRAM = """

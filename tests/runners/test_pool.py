@@ -577,7 +577,7 @@ class TestPlanArguments:
     def test_errors_name_the_output_as_the_method_does(self):
         with hs.Pool(2) as pool:
             plan = pool.plan(2, 2, 2)
-            with pytest.raises(TypeError, match="C must be an array"):
+            with pytest.raises(TypeError, match="out must be an array"):
                 pool.run(plan, np.ones((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0]])
             for name in ("alpha", "beta"):
                 with pytest.raises(TypeError, match=f"{name} must be a number"):

@@ -25,7 +25,7 @@ def platform_of(workers: list[tuple[float, int]], nodes: list[str] | None = None
 
 
 def plan_of(m: int, k: int, n: int, platform: hs.Platform, **options) -> hs.ProductPlan:
-    plan = hs.plan_matmul(m, k, n, platform, method="domains", **options)
+    plan = hs.plan_matmul(m, n, k, platform, method="domains", **options)
     validate(plan)
     return plan
 
@@ -127,7 +127,7 @@ def test_one_domain_is_as_slices():
         own = plan_of(m, 7, n, hs.Platform.star(times))
         assert own.domains.names == ("",)
         assert (
-            own.makespan == hs.plan_matmul(m, 7, n, hs.Platform.star(times), method=method).makespan
+            own.makespan == hs.plan_matmul(m, n, 7, hs.Platform.star(times), method=method).makespan
         )
 
 
