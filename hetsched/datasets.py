@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 from statistics import NormalDist
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -231,19 +233,31 @@ KINDS = ("equal", "uniform", "loguniform", "lognormal", "two-kinds", "zipf")
 TOPOLOGIES = ("star", "complete", "mesh")
 
 
+@overload
+def random(
+    kind: str, p: int, seed: int, *, ratio: float = 10.0, fast: float = 0.5,
+    cycle_time: float = 1.0, topology: str = "star", link_costs: ArrayLike = 0.0,
+    memory: ArrayLike | None = None, size: None = None,
+) -> Platform: ...  # fmt: skip
+@overload
+def random(
+    kind: str, p: int, seed: int, *, ratio: float = 10.0, fast: float = 0.5,
+    cycle_time: float = 1.0, size: int | Sequence[int],
+) -> NDArray[np.float64]: ...  # fmt: skip
 def random(
     kind: str,
     p: int,
-    *,
     seed: int,
+    *,
     ratio: float = 10.0,
     fast: float = 0.5,
     cycle_time: float = 1.0,
     topology: str = "star",
     link_costs: ArrayLike = 0.0,
     memory: ArrayLike | None = None,
-) -> Platform:
-    """Make a random platform.
+    size: int | Sequence[int] | None = None,
+) -> Platform | NDArray[np.float64]:
+    """Make a random platform, or the cycle-times of many.
 
     The same arguments give the same platform, up to rounding, with every version of NumPy.
 
@@ -275,11 +289,15 @@ def random(
     memory : int or (2,) array_like of int, optional
         Buffers of every worker, or the least and the largest number, between which it is drawn too.
         Only for a star.
+    size : int or tuple of int, optional
+        Make that many platforms, as an array for planners that take a stack. Only for stars without
+        costs of links and memory.
 
     Returns
     -------
-    Platform
-        Speeds, links and memory are drawn independently: with other links the speeds are the same.
+    Platform, or (*size, p) ndarray of cycle-times
+        With `size`, the first row is the platform without it. Speeds, links and memory are drawn
+        independently: with other links the speeds are the same.
 
     Raises
     ------
@@ -293,6 +311,9 @@ def random(
     [1.0, 0.333333, 0.25, 0.5]
     >>> hs.datasets.random("two-kinds", 6, seed=1, topology="mesh", link_costs=(0.1, 0.2))
     <Platform: 2 x 3 mesh, 6 workers, cycle-times 1, 10, 10, 1, 1, 10>
+    >>> stack = hs.datasets.random("uniform", 4, seed=1, size=1000)
+    >>> stack.shape, hs.partition(cycle_times=stack, method="columns").cost.shape
+    ((1000, 4), (1000,))
     """
     check.choice("kind", kind, KINDS)
     check.choice("topology", topology, TOPOLOGIES)
@@ -309,13 +330,19 @@ def random(
         if topology != "star":
             raise ValueError(f"memory is for a star, not for the topology {topology!r}")
         check.integers("memory", memory, low=0)
+    rows = _rows(size)
+    count = math.prod(rows) * p
     times = unit / _speeds(
         kind,
-        _uniform(seed, 0, p),
-        _uniform(seed, 1, p).argsort(kind="stable"),
+        _uniform(seed, 0, count).reshape(*rows, p),
+        _uniform(seed, 1, count).reshape(*rows, p).argsort(kind="stable"),
         ratio,
         round(fast * p),
     )
+    if size is not None:
+        if topology != "star" or memory is not None or link != (0.0, 0.0):
+            raise ValueError("size is for stars without topology, link_costs and memory")
+        return times
 
     def links(*shape: int) -> NDArray[np.float64]:
         return link[0] + (link[1] - link[0]) * _uniform(seed, 2, math.prod(shape)).reshape(shape)
@@ -324,14 +351,14 @@ def random(
         costs = np.triu(links(p, p), 1)
         return Platform.complete(times, costs + costs.T)
     if topology == "mesh":
-        rows = next(rows for rows in range(math.isqrt(p), 0, -1) if p % rows == 0)
-        columns = p // rows
-        along = links(rows * (columns - 1) + (rows - 1) * columns)
-        cut = rows * (columns - 1)
+        high = next(side for side in range(math.isqrt(p), 0, -1) if p % side == 0)
+        wide = p // high
+        along = links(high * (wide - 1) + (high - 1) * wide)
+        cut = high * (wide - 1)
         return Platform.mesh(
-            times.reshape(rows, columns),
-            along[:cut].reshape(rows, columns - 1),
-            along[cut:].reshape(rows - 1, columns),
+            times.reshape(high, wide),
+            along[:cut].reshape(high, wide - 1),
+            along[cut:].reshape(high - 1, wide),
         )
     if buffers is None:
         return Platform.star(times, links(p))
@@ -343,10 +370,10 @@ def random(
 def _speeds(
     kind: str, u: NDArray[np.float64], order: NDArray[np.intp], ratio: float, fast: int
 ) -> NDArray[np.float64]:
-    """Speeds in [1 / ratio, 1], from uniform numbers or from a random order of the workers."""
-    p, low = len(u), 1.0 / ratio
+    """(..., p) speeds in [1 / ratio, 1], from uniform numbers or from a random order of workers."""
+    p, low = u.shape[-1], 1.0 / ratio
     if kind == "equal":
-        return np.ones(p)
+        return np.ones(u.shape)
     if kind == "uniform":
         return low + (1.0 - low) * u
     if kind == "loguniform":
@@ -354,17 +381,27 @@ def _speeds(
     if kind == "lognormal":
         normal = NormalDist()
         tail = normal.cdf(-_DEVIATIONS)
-        found = np.array([normal.inv_cdf(tail + (1.0 - 2.0 * tail) * x) for x in u.tolist()]).clip(
-            -_DEVIATIONS, _DEVIATIONS
+        found = np.array(
+            [normal.inv_cdf(tail + (1.0 - 2.0 * tail) * x) for x in u.ravel().tolist()]
         )
+        found = found.reshape(u.shape).clip(-_DEVIATIONS, _DEVIATIONS)
         return np.maximum(ratio ** (found / (2.0 * _DEVIATIONS) - 0.5), low)
-    speeds = np.empty(p)
     if kind == "two-kinds":
-        speeds[order[:fast]], speeds[order[fast:]] = 1.0, low
+        ranked = np.where(np.arange(p) < fast, 1.0, low)
     else:
         power = math.log(ratio) / math.log(p) if p > 1 else 0.0
-        speeds[order] = np.maximum(np.arange(1.0, p + 1.0) ** -power, low)
+        ranked = np.maximum(np.arange(1.0, p + 1.0) ** -power, low)
+    speeds = np.empty(u.shape)
+    np.put_along_axis(speeds, order, np.broadcast_to(ranked, u.shape), -1)
     return speeds
+
+
+def _rows(size: Any) -> tuple[int, ...]:
+    """The shape of a stack of platforms; () for one platform."""
+    if size is None:
+        return ()
+    sides = tuple(size) if isinstance(size, Sequence) else (size,)
+    return tuple(check.integer("size", side, low=0, high=10**9) for side in sides)
 
 
 def _uniform(seed: int, what: int, count: int) -> NDArray[np.float64]:

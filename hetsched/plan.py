@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
@@ -24,6 +24,7 @@ from ._base.frozen import Frozen
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
+from .drifted import changes_of, end_of, ideal_end
 from .platform import Platform, Unit, relative_speeds
 from .trace import Trace
 
@@ -234,6 +235,8 @@ class Plan(Frozen, Drawn):
     _scale: ClassVar[str] = "cycle_times"  # the arguments that can make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # the keys of `to_dict` besides the fields
     _fixed: ClassVar[str] = ""  # why the plan has no meaning on other workers
+    #: whether each worker has one step, and computes it without waiting
+    _alone: ClassVar[bool] = False
     sense: ClassVar[str] = "min"
 
     #: Every field of this type; together with the tables of its bases, all fields of a plan.
@@ -590,7 +593,12 @@ def certified(bound: float, **value: float) -> dict[str, Any]:
     return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
 
 
-def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
+def simulate(
+    plan: Plan,
+    platform: Platform | None = None,
+    *,
+    drift: Sequence[tuple[float, Platform]] | None = None,
+) -> Trace:
     """The trace that a plan predicts, in the plan's unit of time.
 
     Parameters
@@ -600,35 +608,76 @@ def simulate(plan: Plan, platform: Platform | None = None) -> Trace:
         `partition` with a Platform, from `Pool.plan`.
     platform : Platform, optional
         Other workers that do the same: what if the speeds change? See `Plan.on`.
+    drift : sequence of (time, Platform), optional
+        The speeds change while the workers compute: from each time on, the workers are those of
+        the platform. Times increase, in the plan's unit of time. For plans in which each worker
+        computes without waiting for messages or other workers: from `distribute`,
+        `distribute_profile`, `partition` and `cuboids`.
 
     Returns
     -------
     Trace
-        With kind "simulated"; its makespan is the plan's.
+        With kind "simulated"; its makespan is the plan's, unless there is drift.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message names the argument.
 
     Examples
     --------
     >>> import hetsched as hs
-    >>> hs.simulate(hs.distribute(10, [3, 5, 8])).makespan
+    >>> plan = hs.distribute(10, [3, 5, 8])
+    >>> hs.simulate(plan).makespan
     16.0
-    >>> hs.simulate(hs.distribute(10, [3, 5, 8]), hs.Platform.star([3, 5, 16])).makespan
+    >>> hs.simulate(plan, hs.Platform.star([3, 5, 16])).makespan
     32.0
+    >>> hs.simulate(plan, drift=[(8.0, hs.Platform.star([3, 5, 16]))]).makespan
+    24.0
     """
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
     if platform is not None:
         plan = plan.on(platform)
     steps = plan.steps()
-    makespan = max((step.end for step in steps), default=0.0)
-    speeds = relative_speeds(plan.cycle_times).tolist()  # type: ignore[attr-defined]
+    times: NDArray[np.float64] = plan.cycle_times  # type: ignore[attr-defined]
+    speeds = relative_speeds(times).tolist()
+    if drift is None:
+        ideal = _ideal(steps, speeds)
+    else:
+        if not plan._alone:
+            raise TypeError(
+                f"drift is for plans without messages and waits, got a {type(plan).__name__}"
+            )
+        changes = changes_of(drift, len(times), plan.unit)
+        work = np.zeros(len(times))
+        for step in steps:
+            work[step.worker] += step.end - step.start
+        ideal = ideal_end(work, times, changes)
+        steps = [
+            step._replace(
+                end=end_of(step.worker, step.start, step.end - step.start, times, changes)
+            )
+            for step in steps
+        ]
+    return Trace.from_steps(
+        steps,
+        plan.names,
+        kind="simulated",
+        speeds=speeds,
+        unit="",
+        predicted=max((step.end for step in steps), default=0.0),
+        ideal=ideal,
+    )
+
+
+def _ideal(steps: list[Step], speeds: list[float]) -> float:
+    """The time of all computation, divided perfectly among the workers."""
     total = sum(speeds)
     done = [
         (speeds[step.worker], step.end - step.start) for step in steps if step.kind == "compute"
     ]
     work = sum(speed * time for speed, time in done)
-    ideal = work / total
-    if not math.isfinite(work):
-        ideal = sum(speed / total * time for speed, time in done)
-    return Trace.from_steps(
-        steps, plan.names, kind="simulated", speeds=speeds, unit="", predicted=makespan, ideal=ideal
-    )
+    if math.isfinite(work):
+        return work / total
+    return sum(speed / total * time for speed, time in done)

@@ -488,6 +488,62 @@ class Platform(Frozen):
             blocks=blocks,
         )
 
+    def replace(
+        self, cycle_times: Mapping[str, float | Worker] | None = None, /, **named: float | Worker
+    ) -> Platform:
+        """The same platform with other cycle-times of some workers: what if?
+
+        Parameters
+        ----------
+        cycle_times : mapping, optional
+            Name of a worker, see `names`, -> its cycle-time, or a `Worker` in its place.
+        **named : float or Worker
+            The same, for names that are identifiers.
+
+        Returns
+        -------
+        Platform
+            Memory, links, unit and nodes stay. So do the names, unless a Worker has another one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a name that no worker has, or that is given twice, and for bad cycle-times.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> platform = hs.Platform.star([3, 5, 8], names=["n0", "n1", "gpu-0"])
+        >>> platform.replace({"gpu-0": 1}, n1=10).cycle_times.tolist()
+        [3.0, 10.0, 1.0]
+        """
+        given = {} if cycle_times is None else dict(cycle_times)
+        twice = sorted(given.keys() & named.keys())
+        if twice:
+            raise TypeError(f"the worker {twice[0]!r} is given twice")
+        given |= named
+        places = {name: i for i, name in enumerate(self.names)}
+        workers = list(self.workers)
+        for name, new in given.items():
+            if name not in places:
+                known = check.shown(list(places))
+                raise ValueError(f"no worker has the name {name!r}; the names are {known}")
+            old = workers[places[name]]
+            if not isinstance(new, Worker):
+                time = check.number(f"the cycle-time of {name}", new, above=0.0)
+                new = Worker(time, old.link_cost, old.memory, old.name, domain=old.domain)
+            workers[places[name]] = new
+        return Platform(
+            workers,
+            self.links,
+            shape=self.shape,
+            right=self.right,
+            down=self.down,
+            unit=self.unit,
+            nodes=self.nodes,
+            blocks=self.blocks,
+        )
+
     def to(self, unit: Unit) -> Platform:
         """The same platform in other units.
 

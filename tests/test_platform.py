@@ -1057,3 +1057,46 @@ class TestJoin:
     def test_refused(self, platforms, options, error, words):
         with pytest.raises(error, match=words):
             Platform.join(platforms, **options)
+
+
+class TestReplace:
+    def test_other_cycle_times(self):
+        right, down = [[0.5]], np.empty((0, 2))
+        mesh = Platform.mesh([[3, 5]], right, down, unit=hs.Unit.gigaflop(), names=["n0", "gpu-1"])
+        found = mesh.replace({"gpu-1": 1}, n0=10)
+        assert found.cycle_times.tolist() == [10.0, 1.0]
+        assert found.replace(n0=3.0).replace({"gpu-1": 5.0}) == mesh
+        assert mesh.replace() == mesh
+        assert Platform.star([3, 5]).replace(P1=7).cycle_times.tolist() == [3.0, 7.0]
+
+    def test_all_else_stays(self):
+        whole = Platform.join([Platform.star([3, 5], [0.1, 0.2]), Platform.star([8])], links=0.5)
+        name = whole.names[0]
+        found = whole.replace({name: 9.0})
+        assert found.cycle_times[0] == 9.0
+        assert found.replace({name: whole.cycle_times[0]}) == whole
+
+    def test_a_worker_in_its_place(self):
+        star = Platform.star([3, 5], [0.1, 0.2], [7, 8], names=["a", "b"])
+        new = Worker(1.0, 0.3, 9, "c")
+        assert star.replace(b=new).workers == (star.workers[0], new)
+
+    @pytest.mark.parametrize(
+        ("given", "named", "error", "words"),
+        [
+            (None, {"P2": 1}, ValueError, r"no worker has the name 'P2'; the names are \['P0'"),
+            ({"P0": 1}, {"P0": 1}, TypeError, "the worker 'P0' is given twice"),
+            (None, {"P0": 0}, ValueError, "the cycle-time of P0 must be greater than 0"),
+            (None, {"P0": np.nan}, ValueError, "the cycle-time of P0 must be finite"),
+            (None, {"P0": "fast"}, TypeError, "the cycle-time of P0 must be a number"),
+        ],
+    )
+    def test_refused(self, given, named, error, words):
+        with pytest.raises(error, match=words):
+            Platform.star([3, 5]).replace(given, **named)
+
+
+def test_long_values_are_cut_in_messages():
+    with pytest.raises(TypeError, match=r"areas must be .*\.\.\. \(\d+ characters\)$") as raised:
+        hs.partition([Platform.star([1, 2])] * 1000)
+    assert len(str(raised.value)) < 400

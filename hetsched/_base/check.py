@@ -36,13 +36,19 @@ def element(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
+def shown(value: Any) -> str:
+    """The repr of a value for a message, cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:160]} ... ({len(text)} characters)"
+
+
 def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     """An integer in [low, high]; a float with an integral value is accepted."""
     value = element(value)
     if not _is_real(value):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     if value != value or value in (math.inf, -math.inf) or value != int(value):
-        raise ValueError(f"{name} must be an integer, got {value!r}")
+        raise ValueError(f"{name} must be an integer, got {shown(value)}")
     result = int(value)  # the limits would overflow in small NumPy types
     if not low <= result <= high:
         raise ValueError(f"{name} must be in [{low}, {high}], got {_short(value)}")
@@ -57,7 +63,9 @@ def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, in
         return next(sizes), next(sizes), next(sizes)
     shapes = [tuple(shape) if isinstance(shape, Sequence) else () for shape in (m, n)]
     if [len(shape) for shape in shapes] != [2, 2]:
-        raise TypeError(f"give the sizes m, n, k, or the shapes of A and B, got {m!r}, {n!r}")
+        raise TypeError(
+            f"give the sizes m, n, k, or the shapes of A and B, got {shown(m)}, {shown(n)}"
+        )
     (rows, inner), (own, cols) = (
         [integer(f"the shape of {name}", size, low=low) for size in shape]
         for name, shape in zip("AB", shapes, strict=True)
@@ -71,7 +79,7 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
     """A finite real number >= low and > above."""
     value = element(value)
     if not _is_real(value):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
     try:
         result = float(value)
     except OverflowError:
@@ -79,9 +87,9 @@ def number(name: str, value: Any, *, low: float = -math.inf, above: float = -mat
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite, got {_short(value)}")
     if result <= above:
-        raise ValueError(f"{name} must be greater than {above:g}, got {value!r}")
+        raise ValueError(f"{name} must be greater than {above:g}, got {shown(value)}")
     if result < low:
-        raise ValueError(f"{name} must be at least {low:g}, got {value!r}")
+        raise ValueError(f"{name} must be at least {low:g}, got {shown(value)}")
     return result
 
 
@@ -89,7 +97,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of the allowed strings."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(value)}")
     return value
 
 
@@ -99,7 +107,7 @@ def flag(name: str, value: Any) -> bool:
         return value
     value = element(value)
     if value is not None and not isinstance(value, bool | np.bool_ | numbers.Real):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -109,7 +117,7 @@ def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -
     try:
         found: np.dtype[Any] = np.dtype(value).newbyteorder("=")
     except Exception:  # a string with a comma raises SyntaxError
-        raise TypeError(f"{name} must be one of {words}, got {value!r}") from None
+        raise TypeError(f"{name} must be one of {words}, got {shown(value)}") from None
     if found not in allowed:
         raise TypeError(f"{name} {found} is not one of {words}")
     return found
@@ -118,11 +126,11 @@ def dtype(value: Any, allowed: Collection[np.dtype[Any]], name: str = "dtype") -
 def entries(name: str, values: Any, what: str) -> list[Any]:
     """The entries of an iterable that is not a string."""
     if isinstance(values, str | bytes):
-        raise TypeError(f"{name} must be {what}, got {values!r}")
+        raise TypeError(f"{name} must be {what}, got {shown(values)}")
     try:
         each = iter(values)
     except TypeError:
-        raise TypeError(f"{name} must be {what}, got {values!r}") from None
+        raise TypeError(f"{name} must be {what}, got {shown(values)}") from None
     return list(each)
 
 
@@ -162,7 +170,7 @@ def vector(
 ) -> NDArray[np.float64]:
     """A non-empty 1-D float64 array without NaN, a copy or not; with `stacked` also a stack."""
     array = reals(
-        lambda: f"{name} must be a sequence of real numbers, got {values!r}", values, copy=copy
+        lambda: f"{name} must be a sequence of real numbers, got {shown(values)}", values, copy=copy
     )
     if array.ndim != 1 and not (stacked and array.ndim > 1):
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
@@ -236,7 +244,7 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
     if _is_real(given) or (isinstance(given, np.ndarray) and given.ndim == 0):
         return np.full(count, number(name, given, low=0.0))
     values = reals(
-        lambda: f"{name} must be a number or a sequence of numbers, got {given!r}", given
+        lambda: f"{name} must be a number or a sequence of numbers, got {shown(given)}", given
     )
     if len(vector(name, values, copy=False)) != count:
         raise ValueError(
@@ -248,7 +256,8 @@ def each(name: str, given: Any, count: int, of: str = "worker") -> NDArray[np.fl
 def each_of(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Finite numbers >= 0 that broadcast to a shape. Its last axis is the workers."""
     values = not_negative(
-        name, reals(lambda: f"{name} must be a number or an array of numbers, got {given!r}", given)
+        name,
+        reals(lambda: f"{name} must be a number or an array of numbers, got {shown(given)}", given),
     )
     try:
         return np.broadcast_to(values, shape)
@@ -270,13 +279,16 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     """An int64 array of any shape with entries in [low, high]; integral floats are accepted."""
     if _is_real(values):
         return np.array(integer(name, values, low=low, high=high), np.int64)
-    message = f"{name} must be an integer or an array of integers, got {values!r}"
+
+    def refused() -> TypeError:
+        return TypeError(f"{name} must be an integer or an array of integers, got {shown(values)}")
+
     try:
         array = np.asarray(values)
     except ValueError:
-        raise TypeError(message) from None
+        raise refused() from None
     if array.dtype.kind not in "iuf":
-        raise TypeError(message)
+        raise refused()
     if array.dtype.kind == "f":
         array = array.astype(np.float64)  # the limits would overflow in half precision
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))

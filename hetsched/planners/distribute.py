@@ -36,6 +36,7 @@ class Distribution(Lazy, Plan):
     makespan: float
     cycle_times: NDArray[np.float64]
 
+    _alone: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),

@@ -94,6 +94,7 @@ class Partition(Lazy, Plan):
     groups: NDArray[np.int32] | None
     group_cost: float
 
+    _alone: ClassVar = True
     _value: ClassVar[str] = "cost"
     _derived: ClassVar[tuple[str, ...]] = ("rects",)
     _scale: ClassVar[str] = "link_costs and group_cost"

@@ -41,6 +41,7 @@ class ProfileDistribution(Plan):
     times: NDArray[np.float64]
     makespan: float
 
+    _alone: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),

@@ -137,8 +137,8 @@ _KINDS = {
     DivisibleLoad: _Kind(_run_tasks, ()),
 }
 _PRODUCTS_ONLY = (
-    "out, alpha, beta, communication, order, rebalance, drift and layers are for products, got a plan"
-    " of type {kind}"
+    "out, alpha, beta, communication, order, rebalance, drift and layers are for products, got a"
+    " plan of type {kind}"
 )
 _PARTITION_ONLY = "plan must be a partition for rebalance and drift, got a {kind}"
 _OPTIONS = {

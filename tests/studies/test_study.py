@@ -1090,3 +1090,34 @@ def test_an_interrupted_command(folder, capsys):
     assert (
         capsys.readouterr().err == "hetsched: interrupted; run the same command again to continue\n"
     )
+
+
+@pytest.mark.parametrize("kind", hs.datasets.KINDS)
+def test_a_stack_of_random_platforms(kind):
+    one = hs.datasets.random(kind, 7, 5, ratio=3, cycle_time=2.0)
+    stack = hs.datasets.random(kind, 7, 5, ratio=3, cycle_time=2.0, size=(2, 3))
+    assert stack.shape == (2, 3, 7)
+    assert stack[0, 0].tolist() == one.cycle_times.tolist()
+    assert ((stack >= 2.0) & (stack <= 6.0 * (1 + 1e-12))).all()
+    if kind not in ("equal", "two-kinds"):
+        assert len({row.tobytes() for row in stack.reshape(6, 7)}) == 6
+    for row in stack.reshape(6, 7):
+        if kind in ("two-kinds", "zipf"):
+            assert sorted(row) == sorted(one.cycle_times)
+    assert hs.datasets.random(kind, 7, 5, size=0).shape == (0, 7)
+    assert hs.datasets.random(kind, 1, 5, size=2).shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"size": -1}, ValueError, "size must be in"),
+        ({"size": 1.5}, ValueError, "size must be an integer"),
+        ({"size": 2, "topology": "mesh"}, ValueError, "size is for stars"),
+        ({"size": 2, "link_costs": 1.0}, ValueError, "size is for stars"),
+        ({"size": 2, "memory": 9}, ValueError, "size is for stars"),
+    ],
+)
+def test_stacks_that_are_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        hs.datasets.random("uniform", 4, 1, **options)
