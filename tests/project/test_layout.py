@@ -134,7 +134,7 @@ def modules():
 
 
 #: Private by their form only: of NamedTuples, of the standard library and of NumPy.
-OTHERS = {"_replace", "_asdict", "_make", "_exit", "_mmap", "_getframe"}
+OTHERS = {"_replace", "_asdict", "_make", "_exit", "_mmap", "_getframe", "_register_atexit"}
 
 
 def private(name):
