@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
+from typing import IO, NoReturn
 
 #: The terminal sends these to the program, too.
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -33,8 +33,15 @@ def become(program: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     os.execvpe(program[0], list(program), environment)
 
 
-def run(program: Sequence[str], environment: Mapping[str, str]) -> int:
+def run(
+    program: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: IO[bytes] | None = None,
+    stdout: IO[bytes] | None = None,
+) -> int:
     """Run a program to its end. Returns its exit status, or minus the signal that ended it.
+
+    Its standard streams are those of this process, unless others are given.
 
     Signals to this process are forwarded to the program, but SIGINT and SIGQUIT are left to it:
     the terminal sends them to both. Signals that were ignored before are ignored by both.
@@ -57,7 +64,9 @@ def run(program: Sequence[str], environment: Mapping[str, str]) -> int:
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # the status would be lost
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        child = subprocess.Popen(list(program), env=environment, close_fds=False)
+        child = subprocess.Popen(
+            list(program), env=environment, close_fds=False, stdin=stdin, stdout=stdout
+        )
         for number in early:
             child.send_signal(number)
         return child.wait()

@@ -10,8 +10,10 @@ import tempfile
 from contextlib import nullcontext
 from typing import Any
 
+from .._base import check
 from ..machine.dropin import environment, report
 from . import child, streams
+from .compare import compare
 
 
 def add_parser(commands: Any) -> None:
@@ -72,6 +74,16 @@ def add_parser(commands: Any) -> None:
         help="print for each kind of call, once, where it goes and why, when it happens",
     )
     run.add_argument(
+        "--compare",
+        type=int,
+        metavar="N",
+        help=(
+            "run the command N times with and N times without hetsched, in turns, after one run"
+            " that does not count; print the times and how the outputs differ, instead of the"
+            " output"
+        ),
+    )
+    run.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="command", help="the program and its arguments"
     )
     run.set_defaults(command=_exec)
@@ -88,7 +100,9 @@ def _exec(given: argparse.Namespace) -> None:
         raise ValueError("command is missing: hetsched exec [options] [--] command [argument ...]")
     if shutil.which(program[0]) is None:
         raise ValueError(f"command {program[0]!r} is not found, or is not executable")
-    if not given.report:
+    if given.compare is not None:
+        check.integer("--compare", given.compare, low=1)
+    if given.compare is None and not given.report:
         child.become(program, _environment(given, given.records))
     child.end_like(_reported(given, program))
 
@@ -103,15 +117,25 @@ def _environment(given: argparse.Namespace, records: str | None) -> dict[str, st
     )
 
 
+def _run(given: argparse.Namespace, program: list[str], records: str | None) -> int:
+    made = _environment(given, records)
+    if given.compare is None:
+        return child.run(program, made)
+    return compare(program, made, given.compare)
+
+
 def _reported(given: argparse.Namespace, program: list[str]) -> int:
-    """Run a program, and print the report of its processes. Returns as `child.run`."""
+    """Run a program, and print the report of its processes if that is asked for. Returns as
+    `child.run`."""
+    if not given.report:
+        return _run(given, program, given.records)
     directory = (
         nullcontext(given.records)
         if given.records is not None
         else tempfile.TemporaryDirectory(prefix="hetsched-records-", ignore_cleanup_errors=True)
     )
     with directory as path:
-        status = child.run(program, _environment(given, path))
+        status = _run(given, program, path)
         try:
             print(report(path), end="", file=sys.stderr, flush=True)
         except (OSError, MemoryError) as error:  # the status is still that of the program
