@@ -73,7 +73,7 @@ def by_plan(
     wish: Wish,
 ) -> tuple[Array, Trace | None]:
     """Implement `Pool.cholesky`."""
-    a = square("A", given)
+    a = square("a", given)
     lower, overwrite_a = check.flag("lower", lower), check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
         require_finite(a)

@@ -21,15 +21,15 @@ from .shared import shared_resources
 
 
 def lu_factor(
-    A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+    a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, NDArray[np.int32]]:
     """LU factorisation on all cores that this process may use.
 
-    The result is that of scipy.linalg.lu_factor. A may be a stack of square matrices, [..., n, n].
+    The result is that of scipy.linalg.lu_factor. `a` may be a stack of square matrices.
 
     Parameters
     ----------
-    A : (m, n) or (..., n, n) array_like
+    a : (m, n) or (..., n, n) array_like
     overwrite_a, check_finite : bool
         See `Pool.lu_factor`.
 
@@ -45,10 +45,10 @@ def lu_factor(
     >>> lu.tolist(), piv.tolist()
     ([[4.0, 6.0], [0.25, 0.5]], [1, 1])
     """
-    resources, a = shared_resources(), as_array("A", A)
-    if a.ndim > 2:
-        return lu_run.run_stack(resources.threads, a, overwrite_a, check_finite)
-    return lu_run.run(resources, A, overwrite_a, check_finite)  # type: ignore[no-any-return]
+    resources, array = shared_resources(), as_array("a", a)
+    if array.ndim > 2:
+        return lu_run.run_stack(resources.threads, array, overwrite_a, check_finite)
+    return lu_run.run(resources, a, overwrite_a, check_finite)  # type: ignore[no-any-return]
 
 
 def lu_solve(
@@ -87,50 +87,55 @@ def lu_solve(
 
 
 def solve(
-    A: ArrayLike,
+    a: ArrayLike,
     b: ArrayLike,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-    assume_a: str = "gen",
+    assume_a: str | None = None,
     transposed: bool = False,
 ) -> Array:
-    """Solve A x = b on all cores.
+    """Solve a x = b on all cores.
 
     The method is LU factorisation with partial pivoting, or the one that `assume_a` selects.
 
     Parameters
     ----------
-    A : (..., n, n) array_like
+    a : (..., n, n) array_like
     b : (n,) or (..., n, k) array_like
-        Stacks of A and b are broadcast like in numpy.linalg.solve: b is a single right side only
+        Stacks of a and b are broadcast like in numpy.linalg.solve: b is a single right side only
         if it has one dimension.
     lower : bool
         Whether the lower triangle of a symmetric, Hermitian or positive definite matrix is
         read, instead of the upper one.
     overwrite_a, overwrite_b : bool
-        Whether the memory of A and b may be used. Their contents are lost then.
+        Whether the memory of a and b may be used. Their contents are lost then.
     check_finite : bool
         Whether to raise ValueError for infinities and NaN.
-    assume_a : {"gen", "pos", "sym", "her", "upper triangular", "lower triangular"}
-        The kind of matrix. "pos" (positive definite) uses Cholesky factorisation, which is half
-        the work. "sym" (symmetric) and "her" (Hermitian) read one triangle and use LU
-        factorisation of the full matrix. SciPy's long names "general", "positive definite",
-        "symmetric" and "hermitian" are accepted too. The kind is never detected automatically,
-        and there is no warning for an ill-conditioned matrix.
+    assume_a : str, optional
+        The kind of matrix, with SciPy's names:
+
+        - None, "general" or "gen": LU factorisation. SciPy looks for a structure first; here none
+          is detected, and there is no warning for an ill-conditioned matrix.
+        - "positive definite", "pos": Cholesky factorisation, which is half the work.
+        - "symmetric", "sym", and "hermitian", "her": one triangle is read; LU factorisation of the
+          full matrix.
+        - "upper triangular", "lower triangular": one triangle is read.
+        - "diagonal", "tridiagonal": one diagonal, or three, are read.
+        - "banded": as None. For narrow bands scipy.linalg.solve_banded is faster.
     transposed : bool
-        Whether to solve A^T x = b.
+        Whether to solve a^T x = b.
 
     Returns
     -------
     ndarray
-        The solution, with the shape of b after broadcasting the stacks of A and b.
+        The solution, with the shape of b after broadcasting the stacks of a and b.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If A is exactly singular, or if assume_a is "pos" and A is not positive definite.
+        If a is exactly singular, or if assume_a is "pos" and a is not positive definite.
 
     Examples
     --------
@@ -142,7 +147,7 @@ def solve(
     """
     threads = shared_resources().threads
     return systems.solution(
-        threads, A, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
+        threads, a, b, lower, overwrite_a, overwrite_b, check_finite, assume_a, transposed
     )
 
 
@@ -177,7 +182,7 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     return systems.inverse(shared_resources().threads, a, overwrite_a, check_finite)
 
 
-def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of a square matrix, or of each matrix of a stack, by LU on all cores.
 
     Intermediate products may overflow or underflow without harm. If the determinant itself does,
@@ -185,9 +190,9 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
     Parameters
     ----------
-    A : (..., n, n) array_like
+    a : (..., n, n) array_like
     overwrite_a : bool
-        Store the factors in the memory of A if possible.
+        Store the factors in the memory of a if possible.
     check_finite : bool
         Whether to raise ValueError for infinities and NaN.
 
@@ -203,7 +208,7 @@ def det(A: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     np.float64(-2.0)
     """
     threads = shared_resources().threads
-    return systems.det(threads, A, overwrite_a, check_finite)
+    return systems.det(threads, a, overwrite_a, check_finite)
 
 
 def slogdet(a: ArrayLike) -> Any:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 def run(
     resources: Resources,
-    A: ArrayLike,
+    given: ArrayLike,
     overwrite_a: bool,
     check_finite: bool,
     wish: Wish = NOTHING,
 ) -> Any:
     """Implement `Pool.lu_factor`."""
-    x = Factors.of(A, overwrite_a, check_finite)
+    x = Factors.of(given, overwrite_a, check_finite)
     if isinstance(wish.owner, StarLuPlan):
         if wish.block is not None:
             raise ValueError(
@@ -57,14 +57,14 @@ class Factors(NamedTuple):
     piv: NDArray[np.int32]
 
     @classmethod
-    def of(cls, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
+    def of(cls, given: ArrayLike, overwrite_a: bool, check_finite: bool) -> Factors:
         overwrite_a = check.flag("overwrite_a", overwrite_a)
         check_finite = check.flag("check_finite", check_finite)
-        a = matrix("A", A)
+        a = matrix("a", given)
         if check_finite:
             require_finite(a)
         piv = np.empty(min(a.shape), np.int32)
-        if in_place(A, a, overwrite_a) and a.flags.f_contiguous:
+        if in_place(given, a, overwrite_a) and a.flags.f_contiguous:
             return cls(None, a, piv)
         return cls(a, columns(a.shape, a.dtype), piv)
 
@@ -105,10 +105,10 @@ def stack(threads: engine.Threads, a: Array) -> tuple[Array, NDArray[np.int32], 
 
 
 def run_stack(
-    threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool
+    threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_finite: bool
 ) -> tuple[Array, NDArray[np.int32]]:
     """Implement `lu_factor` for a stack."""
-    a = squares("A", A)
+    a = squares("a", given)
     check.flag("overwrite_a", overwrite_a)
     if check.flag("check_finite", check_finite):
         require_finite(a)

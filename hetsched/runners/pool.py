@@ -779,7 +779,7 @@ class Pool:
 
     def lu_factor(
         self,
-        A: ArrayLike,
+        a: ArrayLike,
         overwrite_a: bool = False,
         check_finite: bool = True,
         *,
@@ -793,10 +793,10 @@ class Pool:
 
         Parameters
         ----------
-        A : (m, n) array_like
+        a : (m, n) array_like
             float32, float64, complex64 or complex128 with any strides. Integers become float64.
         overwrite_a : bool
-            Store the result in A if possible, that is, if A is an array of these dtypes with
+            Store the result in a if possible, that is, if it is an array of these dtypes with
             adjacent columns. After Ctrl-C its content is undefined.
         check_finite : bool
             Check for infinities and NaN first.
@@ -805,7 +805,7 @@ class Pool:
             Default: "pattern", or "cyclic" for equal workers. On real cores a worker that would
             wait steals tasks; emulated workers never do. A plan of `plan_lu` is followed with all
             its settings: an emulated run also paces its panels and messages. A plan of
-            `plan_star_lu` needs a square A and a pool like its plans of products; the calling
+            `plan_star_lu` needs a square a and a pool like its plans of products; the calling
             thread is the master.
         block : int, optional
             Columns of a block. Default: one block for each given owner, else by the size of the
@@ -836,7 +836,7 @@ class Pool:
         with reporting(progress) as tell:
             return lu_run.run(
                 self._live(),
-                A,
+                a,
                 overwrite_a,
                 check_finite,
                 Wish(owner, block, trace, tell),
@@ -844,7 +844,7 @@ class Pool:
 
     def cholesky(
         self,
-        A: ArrayLike,
+        a: ArrayLike,
         lower: bool = True,
         overwrite_a: bool = False,
         check_finite: bool = True,
@@ -858,7 +858,7 @@ class Pool:
 
         Parameters
         ----------
-        A : (n, n) array_like
+        a : (n, n) array_like
             Only one triangle is read.
         lower, overwrite_a, check_finite : bool
             See `hs.cholesky`.
@@ -886,13 +886,13 @@ class Pool:
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
             c, record = cholesky_run.by_plan(
-                self._live(), A, lower, overwrite_a, check_finite, wish
+                self._live(), a, lower, overwrite_a, check_finite, wish
             )
         return (c, record) if trace else c
 
     def qr(
         self,
-        A: ArrayLike,
+        a: ArrayLike,
         overwrite_a: bool = False,
         mode: str = "economic",
         check_finite: bool = True,
@@ -906,7 +906,7 @@ class Pool:
 
         Parameters
         ----------
-        A : (m, n) array_like
+        a : (m, n) array_like
         overwrite_a, mode, check_finite :
             See `hs.qr`.
         owner, block, trace, progress :
@@ -929,7 +929,7 @@ class Pool:
         trace = check.flag("trace", trace)
         with reporting(progress) as tell:
             wish = Wish(owner, block, trace, tell)
-            found, record = qr_run.by_plan(self._live(), A, overwrite_a, mode, check_finite, wish)
+            found, record = qr_run.by_plan(self._live(), a, overwrite_a, mode, check_finite, wish)
         return (found, record) if trace else found
 
     def map_tasks(

@@ -62,7 +62,7 @@ def by_plan(
     wish: Wish,
 ) -> tuple[tuple[Any, ...], Trace | None]:
     """Implement `Pool.qr`."""
-    a = matrix("A", given)
+    a = matrix("a", given)
     overwrite_a, mode = check.flag("overwrite_a", overwrite_a), check.choice("mode", mode, MODES)
     if check.flag("check_finite", check_finite):
         require_finite(a)

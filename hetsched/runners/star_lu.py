@@ -75,7 +75,7 @@ def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
     """Rows and columns of one block of the plan."""
     m, n = shape
     if m != n:
-        raise ValueError(f"A must be square for a plan of plan_star_lu, got shape {shape}")
+        raise ValueError(f"a must be square for a plan of plan_star_lu, got shape {shape}")
     q = -(-n // plan.blocks)
     if n < plan.blocks or -(-n // q) != plan.blocks:
         raise ValueError(

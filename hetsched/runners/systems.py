@@ -23,27 +23,28 @@ if TYPE_CHECKING:
 KINDS = {
     "gen": "general", "general": "general", "pos": "positive", "positive definite": "positive",
     "sym": "symmetric", "symmetric": "symmetric", "her": "hermitian", "hermitian": "hermitian",
-    "upper triangular": "upper", "lower triangular": "lower",
+    "upper triangular": "upper", "lower triangular": "lower", "diagonal": "diagonal",
+    "tridiagonal": "tridiagonal", "banded": "general",
 }  # fmt: skip
 _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def solution(
     threads: engine.Threads,
-    A: ArrayLike,
+    given: ArrayLike,
     b: ArrayLike,
     lower: bool,
     overwrite_a: bool,
     overwrite_b: bool,
     check_finite: bool,
-    assume_a: str,
+    assume_a: str | None,
     transposed: bool,
 ) -> Array:
     """Implement `solve`."""
-    a = squares("A", A)
+    a = squares("a", given)
     right = right_sides(b, a.shape[-1])
-    stacked("A", a, right)
-    kind = KINDS[check.choice("assume_a", assume_a, KINDS)]
+    stacked("a", a, right)
+    kind = KINDS[check.choice("assume_a", "general" if assume_a is None else assume_a, KINDS)]
     lower, transposed = check.flag("lower", lower), check.flag("transposed", transposed)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     overwrite_b = check.flag("overwrite_b", overwrite_b)
@@ -52,26 +53,29 @@ def solution(
     # a real matrix stays real, even with complex right sides
     dtype = np.promote_types(a.dtype, right.real.dtype)
     fresh, a = a.dtype != dtype, a.astype(dtype, copy=False)
-    mine = fresh or in_place(A, a, overwrite_a, right)
+    mine = fresh or in_place(given, a, overwrite_a, right)
+    if kind in ("diagonal", "tridiagonal"):
+        a, mine = _band(a, 0 if kind == "diagonal" else 1), True
+        kind = "upper" if kind == "diagonal" else "general"
     if kind in ("upper", "lower"):
         trans, up = int(transposed), kind == "upper"
-        return triangular.solution(threads, a, b, trans, not up, False, overwrite_b, False, "A")
+        return triangular.solution(threads, a, b, trans, not up, False, overwrite_b, False, "a")
     if kind == "positive":
         # The transposed matrix is the conjugate one. Its other triangle holds the same elements.
         flipped, below = (a.swapaxes(-1, -2), not lower) if transposed else (a, lower)
         c = cholesky.factors(threads, flipped, below, mine, False, clean=False)
-        return cholesky.solve_with(threads, "A", c, np.asarray(below), b, right, overwrite_b)
-    if kind != "general":
+        return cholesky.solve_with(threads, "a", c, np.asarray(below), b, right, overwrite_b)
+    if kind in ("symmetric", "hermitian"):
         a, mine = _mirrored(a, lower, kind == "hermitian"), True
     if a.ndim == right.ndim == 2 or a.ndim == 2 and right.ndim == 1:
         factors, singular = factored(threads, a, mine)
         if singular >= 0:
-            raise np.linalg.LinAlgError(singular_words("A", (), singular))
+            raise np.linalg.LinAlgError(singular_words("a", (), singular))
         return lu.solve_with(
-            threads, "A", factors.lu, factors.piv, b, right, int(transposed), overwrite_b
+            threads, "a", factors.lu, factors.piv, b, right, int(transposed), overwrite_b
         )
     x, zeros = solve_stack(threads, a.swapaxes(-1, -2) if transposed else a, right)
-    require_regular("A", zeros)
+    require_regular("a", zeros)
     return x
 
 
@@ -88,7 +92,7 @@ def solve_stack(threads: engine.Threads, a: Array, right: Array) -> tuple[Array,
     or -1.
     """
     dtype = np.promote_types(a.dtype, right.dtype)
-    stack = stacked("A", a, right)
+    stack = stacked("a", a, right)
     sides = right[:, None] if right.ndim == 1 else right
     sides = np.broadcast_to(sides.astype(dtype, copy=False), (*stack, *sides.shape[-2:]))
     x, singular = np.empty(sides.shape, dtype), np.full(stack, -1)
@@ -110,6 +114,11 @@ def require_regular(name: str, singular: NDArray[np.int64]) -> None:
     if (singular >= 0).any():
         index = tuple(np.argwhere(singular >= 0)[0].tolist())
         raise np.linalg.LinAlgError(singular_words(name, index, int(singular[index])))
+
+
+def _band(a: Array, width: int) -> Array:
+    """The matrices with zeros outside so many diagonals on either side of the main one."""
+    return np.tril(np.triu(a, -width), width)
 
 
 def _mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
@@ -174,16 +183,16 @@ def lu_of(
     return lu.stack(threads, a)[:2]
 
 
-def det(threads: engine.Threads, A: ArrayLike, overwrite_a: bool, check_finite: bool) -> Any:
+def det(threads: engine.Threads, given: ArrayLike, overwrite_a: bool, check_finite: bool) -> Any:
     """Implement `det`."""
-    a = squares("A", A)
+    a = squares("a", given)
     overwrite_a = check.flag("overwrite_a", overwrite_a)
     finite = check.flag("check_finite", check_finite)
     if finite:
         require_finite(a)
     else:
         finite = bool(np.isfinite(a).all())
-    factors = lu_of(threads, a, in_place(A, a, overwrite_a))
+    factors = lu_of(threads, a, in_place(given, a, overwrite_a))
     with np.errstate(**({} if finite else {"over": "ignore", "under": "ignore"})):  # type: ignore[arg-type]
         return determinant(*factors)
 

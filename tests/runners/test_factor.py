@@ -105,5 +105,5 @@ class TestRefusals:
 
     @pytest.mark.parametrize("bad", [np.ones((2, 3)), np.ones(3), [[np.nan, 0], [0, 1]]])
     def test_matrices(self, bad):
-        with hs.Pool(2) as pool, pytest.raises(ValueError, match="A must be|infs or NaNs"):
+        with hs.Pool(2) as pool, pytest.raises(ValueError, match="a must be|infs or NaNs"):
             pool.cholesky(bad)

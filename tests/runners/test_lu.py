@@ -520,16 +520,16 @@ class TestBadInput:
             for bad in (np.array([[1.0, np.nan], [1, 1]]), np.array([[1.0, -np.inf], [1, 1]])):
                 with pytest.raises(ValueError, match="must not contain infs or NaNs"):
                     call(bad)
-            with pytest.raises(ValueError, match=r"^A must be a matrix, got shape \(2,\)$"):
+            with pytest.raises(ValueError, match=r"^a must be a matrix, got shape \(2,\)$"):
                 call(np.ones(2))
-            with pytest.raises(TypeError, match="A has dtype"):
+            with pytest.raises(TypeError, match="a has dtype"):
                 call(np.array([["x", "y"], ["z", "w"]]))
-            with pytest.raises(ValueError, match=r"^A must be a matrix, got shape \(\)$"):
+            with pytest.raises(ValueError, match=r"^a must be a matrix, got shape \(\)$"):
                 call(1.0)
         for call in (hs.det, lambda a: hs.solve(a, np.ones(2))):
-            with pytest.raises(ValueError, match="A must be square"):
+            with pytest.raises(ValueError, match="a must be square"):
                 call(np.ones((2, 3)))
-        with hs.Pool(1) as pool, pytest.raises(ValueError, match="A must be a matrix"):
+        with hs.Pool(1) as pool, pytest.raises(ValueError, match="a must be a matrix"):
             pool.lu_factor(np.ones((2, 2, 2)))
 
     @pytest.mark.parametrize(
@@ -553,7 +553,7 @@ class TestBadInput:
         factors = hs.lu_factor(np.eye(2))
         with hs.Pool(1) as pool:
             for call in (hs.lu_factor, pool.lu_factor, hs.det, lambda a: hs.solve(a, np.ones(2))):
-                with pytest.raises(TypeError, match="^A" + words):
+                with pytest.raises(TypeError, match="^a" + words):
                     call(bad)
         for call in (lambda b: hs.solve(np.eye(2), b), lambda b: hs.lu_solve(factors, b)):
             with pytest.raises(TypeError, match="^b" + words):

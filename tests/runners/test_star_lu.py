@@ -203,7 +203,7 @@ class TestRun:
         plan = hs.plan_star_lu(6, PLATFORM, "oddoml")
         A = matrix(60)
         with hs.Pool(2) as pool:
-            with pytest.raises(ValueError, match="A must be square"):
+            with pytest.raises(ValueError, match="a must be square"):
                 pool.lu_factor(A[:, :50], owner=plan)
             with pytest.raises(ValueError, match="no size of blocks makes the plan's n = 6 blocks"):
                 pool.lu_factor(matrix(8), owner=plan)
