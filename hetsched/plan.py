@@ -30,6 +30,9 @@ from .trace import Trace
 
 P = TypeVar("P", bound="Plan")
 
+_FEW = 6  # workers whose shares are in a repr
+_COLUMNS = {"cycle_times": "cycle-time", "areas": "area", "volumes": "volume"}
+
 #: Most entries of a predicted schedule; each takes some 200 bytes.
 MOST_STEPS = 3_000_000
 
@@ -235,6 +238,8 @@ class Plan(Frozen, Drawn):
     _scale: ClassVar[str] = "cycle_times"  # the arguments that can make it too large for a double
     _derived: ClassVar[tuple[str, ...]] = ()  # the keys of `to_dict` besides the fields
     _fixed: ClassVar[str] = ""  # why the plan has no meaning on other workers
+    #: the attribute with the numbers of the workers that the planner was given
+    _given: ClassVar[str] = "cycle_times"
     #: whether each worker has one step, and computes it without waiting
     _alone: ClassVar[bool] = False
     sense: ClassVar[str] = "min"
@@ -417,9 +422,10 @@ class Plan(Frozen, Drawn):
             return np.where(self.load > 0, self.load * times, 0.0)
 
     def table(self) -> Table:
-        """One row for each worker: name, load, share of all work, and time that it computes.
+        """One row for each worker: name, load, share of all work, cycle-time (or area, or volume),
+        and time that it computes.
 
-        The time is left out if it is not known.
+        Times are left out if they are not known.
 
         Returns
         -------
@@ -430,10 +436,10 @@ class Plan(Frozen, Drawn):
         --------
         >>> import hetsched as hs
         >>> print(hs.distribute(78, [3, 5, 8]).table())
-        worker  load   share  busy
-        P0        40  51.28%   120
-        P1        24  30.77%   120
-        P2        14  17.95%   112
+        worker  load   share  cycle-time  busy
+        P0        40  51.28%           3   120
+        P1        24  30.77%           5   120
+        P2        14  17.95%           8   112
         """
         load, busy = self.load, self._busy()
         columns = {
@@ -442,6 +448,7 @@ class Plan(Frozen, Drawn):
             "share": (load / max(load.sum(), 1e-300)).tolist(),
         }
         if busy is not None:
+            columns[_COLUMNS[self._given]] = getattr(self, self._given).tolist()
             columns["busy"] = busy.tolist()
         return Table(
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
@@ -543,7 +550,20 @@ class Plan(Frozen, Drawn):
         return hash((type(self), self.method, self.value, self.bound))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.certificate}>"
+        return f"<{type(self).__name__}: {self.certificate}{self._shares_text()}>"
+
+    def _shares_text(self) -> str:
+        """What the planner was given, and the share of each worker: "; cycle-times 3, 5, 8 get
+        shares ..."."""
+        given = getattr(self, self._given, None)
+        if given is None or given.ndim != 1 or self._busy() is None or not self.load.sum() > 0:
+            return ""
+        shares = self.load / self.load.sum()
+        first = slice(0, _FEW)
+        more = ", ..." if len(given) > _FEW else ""
+        numbers = ", ".join(f"{x:.3g}" for x in given[first].tolist())
+        parts = ", ".join(f"{x:.1%}" for x in shares[first].tolist())
+        return f"; {self._given.replace('_', '-')} {numbers}{more} get shares {parts}{more}"
 
 
 def plain(value: Any) -> Any:

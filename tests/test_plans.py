@@ -224,6 +224,33 @@ def test_table(plan):
     assert rows._repr_html_() == f"<pre>{html.escape(str(rows))}</pre>"
 
 
+@pytest.mark.parametrize(
+    ("plan", "words", "column"),
+    [
+        (
+            hs.distribute(78, [3, 5, 8]),
+            "; cycle-times 3, 5, 8 get shares 51.3%, 30.8%, 17.9%>",
+            "cycle-time",
+        ),
+        (hs.partition([3, 5, 8]), "; areas 0.188, 0.312, 0.5 get shares 18.8%, 31.2%, ", "area"),
+        (hs.cuboids([1, 3]), "; volumes 0.25, 0.75 get shares 25.0%, 75.0%>", "volume"),
+        (
+            hs.distribute(8, [1] * 8),
+            "; cycle-times 1, 1, 1, 1, 1, 1, ... get shares "
+            "12.5%, 12.5%, 12.5%, 12.5%, 12.5%, 12.5%, ...>",
+            "cycle-time",
+        ),
+    ],
+)
+def test_it_is_said_what_a_list_was_taken_for(plan, words, column):
+    assert words in repr(plan)
+    assert column in plan.table()[0]
+
+
+def test_without_work_there_are_no_shares():
+    assert repr(hs.distribute(0, [3, 5])).endswith("(distribute)>")
+
+
 def test_a_long_table_is_cut():
     rows = hs.distribute(10**6, np.ones(1000)).table()
     assert len(rows) == 1000

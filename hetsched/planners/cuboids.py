@@ -53,6 +53,7 @@ class Cuboids(Lazy, Plan):
     shape: tuple[int, int, int] | None
     cycle_times: NDArray[np.float64]
 
+    _given: ClassVar = "volumes"
     _alone: ClassVar = True
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "alpha, beta and gamma"

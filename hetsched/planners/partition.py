@@ -94,6 +94,7 @@ class Partition(Lazy, Plan):
     groups: NDArray[np.int32] | None
     group_cost: float
 
+    _given: ClassVar = "areas"
     _alone: ClassVar = True
     _value: ClassVar[str] = "cost"
     _derived: ClassVar[tuple[str, ...]] = ("rects",)

@@ -438,8 +438,8 @@ def test_nothing_is_help(capsys):
 def test_distribute_and_partition(files, capsys):
     assert "optimal" in shown(capsys, "distribute", 78, 3, 5, 8)
     assert shown(capsys, "distribute", 78, 3, 5, 8, "--csv").splitlines()[:2] == [
-        "worker,load,share,busy",
-        "P0,40,0.5128205128205128,120.0",
+        "worker,load,share,cycle-time,busy",
+        "P0,40,0.5128205128205128,3.0,120.0",
     ]
     by_file = json.loads(shown(capsys, "distribute", 78, "--platform", "p.toml", "--json"))
     assert hs.Plan.from_dict(by_file) == hs.distribute(78, hs.Platform.load("p.toml"))
