@@ -262,4 +262,4 @@ if "threadpoolctl" in sys.modules:  # otherwise this happens when the shared poo
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, "mpi", *(name for name in globals() if name.startswith("__"))})

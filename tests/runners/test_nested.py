@@ -152,17 +152,19 @@ OUTER = {
 @pytest.mark.parametrize("outer", OUTER)
 def test_in_a_signal_handler(own, outer):
     product = hs.asarray(S)
-    seen = []
+    seen, ended = [], []
 
     def multiply(*_):
         seen.append(np.allclose(product @ S, S @ S))
-        signal.setitimer(signal.ITIMER_REAL, 0.005)  # once more; not in the middle of this one
+        if not ended:  # a late alarm would be the one of pytest-timeout
+            signal.setitimer(signal.ITIMER_REAL, 0.005)  # once more; not in the middle of this one
 
     before = signal.signal(signal.SIGALRM, multiply)
     signal.setitimer(signal.ITIMER_REAL, 0.005)
     try:
         until(lambda: own, OUTER[outer])
     finally:
+        ended.append(True)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert all(seen)
