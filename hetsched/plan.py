@@ -63,7 +63,7 @@ KINDS = {
 }
 
 #: First entries of a plan file.
-_FORMAT = {"format": "hetsched-plan", "version": 1}
+FORMAT = {"format": "hetsched-plan", "version": 1}
 
 
 class Step(NamedTuple):
@@ -154,7 +154,17 @@ class _Load:
                 raise ValueError("not a hetsched plan file, or written by a newer hetsched")
             return kind.from_dict(content)
         except (ValueError, RecursionError) as error:
+            if _is_platform(path):
+                raise ValueError(f"{path} is a platform, not a plan") from error
             raise ValueError(f"{path}: {error}") from error
+
+
+def _is_platform(path: str | PathLike[str]) -> bool:
+    try:
+        Platform.load(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -492,7 +502,7 @@ class Plan(Frozen, Drawn):
             raise ValueError(
                 f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}"
             )
-        for key, wanted in _FORMAT.items():
+        for key, wanted in FORMAT.items():
             if type(found := content.get(key, wanted)) is not type(wanted) or found != wanted:
                 raise ValueError(
                     f"content[{key!r}] must be {wanted!r}, got {schema.shown(found)}: "
@@ -504,7 +514,7 @@ class Plan(Frozen, Drawn):
                 f"content['type'] must be {cls.__name__}, got {name}: Plan.load reads any type"
             )
         content = kind._completed(content)
-        known = {*kind._table, *kind._derived, "type", "gap", "certificate", *_FORMAT}
+        known = {*kind._table, *kind._derived, "type", "gap", "certificate", *FORMAT}
         if unknown := set(content) - known:
             raise ValueError(
                 f"content has an unknown key {schema.shown(min(unknown, key=str))}:"
@@ -539,7 +549,7 @@ class Plan(Frozen, Drawn):
         """
         if Path(path).suffix != ".json":
             raise ValueError(f"path must end in .json, got {str(path)!r}")
-        content = {**_FORMAT, **self.to_dict()}
+        content = {**FORMAT, **self.to_dict()}
         text = json.dumps(content, allow_nan=False, ensure_ascii=False)
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())

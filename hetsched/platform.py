@@ -732,7 +732,9 @@ class Platform(Frozen):
             or content.get("version", 1) != 1
         ):
             raise ValueError(
-                f"unknown format {content.get('format')!r}, version {content.get('version')!r}"
+                "it is a plan, not a platform"
+                if content.get("format") == "hetsched-plan"
+                else f"unknown format {content.get('format')!r}, version {content.get('version')!r}"
             )
         places = ("links", "shape", "right", "down", "nodes")
         check.keys(

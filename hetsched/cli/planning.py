@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from .._base.table import Table
-from ..plan import Plan, simulate
+from ..plan import FORMAT, Plan, simulate
 from ..planners.distribute import distribute
 from ..planners.floorplan import METHODS as PARTITIONS
 from ..planners.matmul import plan_matmul
@@ -202,7 +202,7 @@ def _show(given: argparse.Namespace, plan: Plan) -> None:
     if given.plot:
         _draw(plan, given.plot)
     if given.json:
-        print(json.dumps(plan.to_dict()))
+        print(json.dumps({**FORMAT, **plan.to_dict()}))
     elif given.csv:
         print(_csv(plan), end="")
     else:

@@ -22,11 +22,11 @@ from .streams import say
 
 _EXAMPLES = """examples:
   hetsched study --list                          list the named studies
-  hetsched study ring2003 -o rings.csv --repeats 2
+  hetsched study rings -o rings.csv --repeats 2
   hetsched study study.toml -o results.parquet --jobs 2    continues if interrupted before
 
 study.toml, for a named study or for a function in a module beside the file:
-  function = "package.module:function"           or: study = "ring2003"
+  function = "package.module:function"           or: study = "rings"
   repeats = 10
   seed = 1
   [grid]                                         all combinations; or [[grid]] for single cells

@@ -31,7 +31,7 @@ class Ready(NamedTuple):
     repeats: int
 
 
-def star2008(ratio: float, columns: int, seed: int) -> Rows:
+def ppopp2008(ratio: float, columns: int, seed: int) -> Rows:
     """The seven methods of the 2008 paper on eight random workers.
 
     Their speeds, links and memory are between the usual ones of its experiments and `ratio` times
@@ -62,7 +62,7 @@ def star2008(ratio: float, columns: int, seed: int) -> Rows:
     ]
 
 
-def partition2001(kind: str, p: int, seed: int) -> Rows:
+def static2001(kind: str, p: int, seed: int) -> Rows:
     """Cost of partitions of the square among random workers over the lower bound.
 
     The bound is two times the sum of the sides of squares of these areas.
@@ -82,7 +82,7 @@ def partition2001(kind: str, p: int, seed: int) -> Rows:
     return rows
 
 
-def ring2003(work: float, p: int, seed: int) -> Rows:
+def rings(work: float, p: int, seed: int) -> Rows:
     """How many of p random workers with random links take part in an iteration on a ring.
 
     work is the work per volume. The heuristic of the 2003 paper is compared with the best ring.
@@ -129,21 +129,21 @@ def layers(p: int, seed: int) -> Rows:
 
 #: The studies by name.
 READY = {
-    "partition2001": Ready(
+    "static2001": Ready(
         "cost of partitions over the lower bound, by method, workers and distribution of speeds",
-        partition2001,
+        static2001,
         {"kind": ("equal", "uniform", "lognormal", "two-kinds", "zipf"), "p": (4, 8, 16, 32)},
         10,
     ),
-    "ring2003": Ready(
+    "rings": Ready(
         "workers in the best ring, and the heuristic over the best ring, by work per volume",
-        ring2003,
+        rings,
         {"work": (1.0, 3.0, 10.0, 30.0, 100.0), "p": (4, 8, 12)},
         10,
     ),
-    "star2008": Ready(
+    "ppopp2008": Ready(
         "makespans of the seven methods on stars of equal (ratio 1) to very unequal workers",
-        star2008,
+        ppopp2008,
         {"ratio": (1.0, 2.0, 4.0, 8.0), "columns": (400, 800)},
         10,
     ),

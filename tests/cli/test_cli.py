@@ -552,3 +552,19 @@ def test_the_examples_of_the_help_work(files, capsys, command):
         if "plan.paje" in example:
             example = example[: example.index("plan.paje") + 1]
         shown(capsys, *example[1:])
+
+
+def test_the_json_of_a_plan_is_a_plan_file(files, capsys):
+    for words in (("distribute", 78, 3, 5, 8), ("partition", 1, 2, 4, "--shape", "30x40")):
+        Path("plan.json").write_text(shown(capsys, *words, "--json"), encoding="utf-8")
+        assert "optimal" in shown(capsys, "simulate", "plan.json")
+
+
+def test_a_platform_is_no_plan_and_the_reverse(files, capsys):
+    hs.distribute(9, [3, 5]).save("plan.json")
+    hs.Platform.load("p.toml").save("p.json")
+    for path in ("p.toml", "p.json"):
+        assert cli.main(["simulate", path]) == 1
+        assert f"{path} is a platform, not a plan" in capsys.readouterr().err
+    assert cli.main(["plan", "5", "5", "5", "--platform", "plan.json"]) == 1
+    assert "plan.json: it is a plan, not a platform" in capsys.readouterr().err

@@ -87,7 +87,7 @@ def read_a(path):
 BENCH = (
     '{"format": "hetsched bench 1", "seconds": {"matmul 500": {"hetsched": 0.01, "NumPy": 0.02}}}'
 )
-STUDY = 'study = "ring2003"\nseed = 3\n[grid]\nx = [1, 2.5, "a"]\n'
+STUDY = 'study = "rings"\nseed = 3\n[grid]\nx = [1, 2.5, "a"]\n'
 #: Name of the file -> how it is made, how it is read, and whether bits are flipped in it: not where
 #: a library in C reads it all.
 KINDS = {

@@ -876,7 +876,7 @@ def test_studies_by_name(name):
     grid = {key: values[:2] for key, values in study.grid.items()}
     frame = hs.study(study.function, grid, repeats=2)
     assert frame["error"].isna().all()
-    ratios = frame["ratio"] if name == "partition2001" else frame["relative"]
+    ratios = frame["ratio"] if name == "static2001" else frame["relative"]
     assert (ratios >= 1 - 1e-12).all()
     if "bound" in frame:
         cost = frame["cost" if "cost" in frame else "makespan"]
@@ -891,13 +891,13 @@ def test_studies_by_name(name):
 
 def test_equal_stars():
     """Of eight equal workers the paper's two methods for such are one."""
-    rows = ready.star2008(1.0, 400, 3)
+    rows = ready.ppopp2008(1.0, 400, 3)
     found = {row["method"]: row["makespan"] for row in rows}
     assert found["hom"] == found["homi"]
 
 
 def test_the_heuristic_meets_the_best_ring_or_is_above():
-    greedy, exact = ready.ring2003(10.0, 8, 5)
+    greedy, exact = ready.rings(10.0, 8, 5)
     assert exact["relative"] == 1.0
     assert greedy["makespan"] >= exact["makespan"]
 
@@ -1012,7 +1012,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     ("arguments", "toml", "words"),
     [
         ([], None, "give a .toml file or the name of a study; --list shows the names"),
-        (["nothing"], None, "unknown study 'nothing'; give one of partition2001, ring2003"),
+        (["nothing"], None, "unknown study 'nothing'; give one of static2001, rings"),
         (["none.toml"], None, "none.toml: No such file"),
         (
             ["study.toml", "-o", "t.xlsx"],
