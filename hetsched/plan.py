@@ -16,7 +16,7 @@ from types import MethodType
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._base import check, schema
 from ._base.drawn import Drawn
@@ -25,7 +25,7 @@ from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
 from .drifted import changes_of, end_of, ideal_end
-from .platform import Platform, Unit, relative_speeds
+from .platform import Platform, Unit, as_platform, relative_speeds
 from .trace import Trace
 
 P = TypeVar("P", bound="Plan")
@@ -348,7 +348,7 @@ class Plan(Frozen, Drawn):
         """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
-    def on(self, platform: Platform) -> Plan:
+    def on(self, platform: Platform | ArrayLike) -> Plan:
         """The same decisions on other workers: what if the speeds change?
 
         Each worker does the same work in the same order. The times and the bound are computed for
@@ -356,8 +356,9 @@ class Plan(Frozen, Drawn):
 
         Parameters
         ----------
-        platform : Platform
-            A platform with as many workers, and with links if the plan has messages. Times of
+        platform : Platform or (p,) array_like
+            A platform with as many workers, and with links if the plan has messages; or cycle-times
+            alone. Times of
             messages that were given to the planner directly (`send`, `receive` and `link_cost`)
             stay the same.
 
@@ -369,8 +370,7 @@ class Plan(Frozen, Drawn):
             For another number of workers, or another kind of links; also if the memory of a worker
             is too small for the plan.
         """
-        if not isinstance(platform, Platform):
-            raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+        platform = as_platform("platform", platform)
         if self._fixed:
             raise TypeError(
                 f"plan, a {type(self).__name__}, cannot be put on another platform: {self._fixed}"
@@ -625,7 +625,7 @@ def certified(bound: float, **value: float) -> dict[str, Any]:
 
 def simulate(
     plan: Plan,
-    platform: Platform | None = None,
+    platform: Platform | ArrayLike | None = None,
     *,
     drift: Sequence[tuple[float, Platform]] | None = None,
 ) -> Trace:
@@ -636,7 +636,7 @@ def simulate(
     plan : Plan
         Any plan with cycle-times: from `distribute`, `distribute_profile`, `lu_pattern`, from
         `partition` with a Platform, from `Pool.plan`.
-    platform : Platform, optional
+    platform : Platform or (p,) array_like, optional
         Other workers that do the same: what if the speeds change? See `Plan.on`.
     drift : sequence of (time, Platform), optional
         The speeds change while the workers compute: from each time on, the workers are those of

@@ -804,6 +804,17 @@ class Platform(Frozen):
             raise ValueError(f"{path}: {error}") from error
 
 
+def as_platform(name: str, given: Any) -> Platform:
+    """The Platform itself, or a star of workers with the given cycle-times."""
+    if isinstance(given, Platform):
+        return given
+    if isinstance(given, list | tuple | np.ndarray):
+        return Platform.star(check.cycle_times(given, None, name=name))
+    raise TypeError(
+        f"{name} must be a Platform, or the cycle-times of its workers, got {type(given).__name__}"
+    )
+
+
 def file_kind(path: str | PathLike[str]) -> str:
     """The suffix of a platform's file, .toml or .json; ValueError for another one."""
     kind = Path(path).suffix

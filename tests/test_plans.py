@@ -999,7 +999,7 @@ class TestOtherWorkers:
     @pytest.mark.parametrize(
         ("plan", "platform", "error", "message"),
         [
-            (hs.distribute(20, STAR), [1, 2, 3], TypeError, "platform must be a Platform"),
+            (hs.distribute(20, STAR), "123", TypeError, "platform must be a Platform"),
             (hs.distribute(20, STAR), hs.Platform.star([1, 2]), ValueError,
              "platform has 2 workers, the plan is for 3"),
             (hs.distribute([3, 4], np.ones((2, 3))), STAR, TypeError,

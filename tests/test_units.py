@@ -201,7 +201,7 @@ class TestPlanMatmul:
             ({"m": -1}, ValueError, "m must be"),
             ({"k": 1.5}, ValueError, "k must be"),
             ({"n": "3"}, TypeError, "n must be"),
-            ({"platform": [1, 2]}, TypeError, "platform must be a Platform"),
+            ({"platform": [1, -2]}, ValueError, r"platform\[1\] must be positive"),
             ({"method": "bset"}, ValueError, "method must be one of"),
             ({"dtype": "int32"}, TypeError, "dtype"),
             ({"block": 0}, ValueError, "block must be"),

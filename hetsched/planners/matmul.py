@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from .._base import check
 from .._engine.dtypes import DTYPES, flops_per_update
-from ..platform import Platform, Unit
+from ..platform import Platform, Unit, as_platform
 from .product import ProductPlan
 from .product_methods import METHODS as BOXES
 from .product_methods import plan_boxes
@@ -21,13 +21,13 @@ from .star import StarPlan, plan_product
 
 @overload
 def plan_matmul(
-    m: int, n: int, k: int, platform: Platform, *,
+    m: int, n: int, k: int, platform: Platform | ArrayLike, *,
     method: str = "best", block: int | None = None, communication: str = "once",
     dtype: DTypeLike = np.float64, deterministic: bool = False,
 ) -> ProductPlan | StarPlan: ...  # fmt: skip
 @overload
 def plan_matmul(
-    m: Sequence[int], n: Sequence[int], platform: Platform, /, *,
+    m: Sequence[int], n: Sequence[int], platform: Platform | ArrayLike, /, *,
     method: str = "best", block: int | None = None, communication: str = "once",
     dtype: DTypeLike = np.float64, deterministic: bool = False,
 ) -> ProductPlan | StarPlan: ...  # fmt: skip
@@ -50,9 +50,10 @@ def plan_matmul(
     m, n, k : int
         Sizes in elements, >= 0; >= 1 if memory is limited. In place of the three, the shapes of A
         and B: `plan_matmul(A.shape, B.shape, platform)`.
-    platform : Platform
-        A star. Its times are in seconds per gigaflop and per gigabyte, also if it has no unit, or
-        in another unit that can be converted. Limited memory is counted in blocks.
+    platform : Platform or (p,) array_like
+        A star, or the cycle-times of its workers. Its times are in seconds per gigaflop and per
+        gigabyte, also if it has no unit, or in another unit that can be converted. Limited memory
+        is counted in blocks.
     method : str
         "best" is the method with the least makespan. It is one of the methods of `Pool.plan`, which
         give every worker its boxes at once. If the platform limits the memory of a worker, it is
@@ -94,11 +95,10 @@ def plan_matmul(
     >>> type(hs.plan_matmul(640, 320, 240, platform, block=80)).__name__
     'StarPlan'
     """
-    if platform is None and isinstance(k, Platform):  # after two shapes
+    if platform is None and isinstance(m, Sequence) or isinstance(k, Platform):  # two shapes
         k, platform = None, k
     m, n, k = check.product_sizes(m, n, k)
-    if not isinstance(platform, Platform):
-        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    platform = as_platform("platform", platform)
     check.choice("method", method, dict.fromkeys(("best", *BOXES, *CHUNKS)))
     kind = check.dtype(dtype, DTYPES)
     limited = any(memory is not None for memory in platform.memory)

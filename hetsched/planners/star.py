@@ -639,7 +639,8 @@ def star_of(
     """Checked cycle-times, link costs and memory of a star."""
     if not isinstance(platform, Platform):
         raise TypeError(
-            f"platform must be a Platform with link costs and memory, got {type(platform).__name__}"
+            "platform must be a Platform with link costs and memory, such as"
+            f" Platform.star(cycle_times, link_costs, memory), got {type(platform).__name__}"
         )
     if platform.links is not None:
         raise ValueError(

@@ -237,7 +237,8 @@ def plan_star_lu(
         width = check.integer("width", width, low=1, high=n)
     if not isinstance(platform, Platform):
         raise TypeError(
-            f"platform must be a Platform with link costs and memory, got {type(platform).__name__}"
+            "platform must be a Platform with link costs and memory, such as"
+            f" Platform.star(cycle_times, link_costs, memory), got {type(platform).__name__}"
         )
     times, costs, memory = star_of(platform, (n, n, n))
     master = (

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._base import check, schema
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..machine.measure import MeasuredPlatform, main_dtype, rate, recent
 from ..machine.topology import count_of, topology
 from ..plan import Plan, Step, certified
-from ..platform import UNIT, Platform, Unit, relative_speeds, whose
+from ..platform import UNIT, Platform, Unit, as_platform, relative_speeds, whose
 from .product_methods import plan_boxes
 
 #: Fewer workers are preferred if they are at most this much slower than the fastest number of them.
@@ -115,8 +115,8 @@ class WorkersWorth(Plan):
 def workers_worth(
     m: int | Sequence[int],
     n: int | Sequence[int],
-    k: int | Platform | None = None,
-    platform: Platform | None = None,
+    k: int | Platform | ArrayLike | None = None,
+    platform: Platform | ArrayLike | None = None,
     *,
     dtype: DTypeLike = np.float64,
     quota: float | None = None,
@@ -129,7 +129,7 @@ def workers_worth(
     ----------
     m, n, k : int
         Sizes in elements, >= 0. In place of the three, the shapes of A and B.
-    platform : Platform, optional
+    platform : Platform or (p,) array_like, optional
         Cycle-times in seconds per gigaflop, link costs in seconds per gigabyte. Default: this
         machine, as `measure` stored it in the cache. Without a stored measurement, equal workers
         with a speed that is measured in a few milliseconds.
@@ -165,7 +165,7 @@ def workers_worth(
     >>> [hs.workers_worth(1000, 1000, 1000, even, quota=q).workers for q in (0.5, 1, 1.5, 4)]
     [1, 1, 2, 4]
     """
-    if isinstance(k, Platform):  # after two shapes
+    if platform is None and isinstance(m, Sequence) or isinstance(k, Platform):  # two shapes
         k, platform = None, k
     m, n, k = check.product_sizes(m, n, k)
     kind = check.dtype(dtype, DTYPES)
@@ -177,8 +177,8 @@ def workers_worth(
         platform = recent(host)
         if platform is None or kind.name not in platform.at_once:
             platform = Platform.star([UNIT / rate(kind)] * host.worth)
-    elif not isinstance(platform, Platform):
-        raise TypeError(f"platform must be a Platform, got {type(platform).__name__}")
+    else:
+        platform = as_platform("platform", platform)
     return _plan((m, n, k), platform, kind, quota, None)
 
 

@@ -28,6 +28,7 @@ from ..planners.distribute import distribute
 from ..planners.tasks import min_time
 from ..platform import Platform, Unit
 from ..trace import Trace
+from .workers import number_of
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -319,11 +320,7 @@ def map_tasks(
         names, cycle_times = workers.names, workers.cycle_times
         p = len(workers)
     else:
-        p = (
-            topology().worth
-            if workers is None
-            else check.integer("workers", workers, low=1, high=4096)
-        )
+        p = topology().worth if workers is None else number_of(workers)
         names = tuple(f"P{i}" for i in range(p))
     times = (
         None

@@ -39,6 +39,16 @@ _ONE_CORE, _ALL_CORES = 0.9, 0.8
 _DOUBLE = np.dtype(np.float64)
 
 
+def number_of(workers: Any) -> int:
+    """A number of workers that is given in place of a Platform."""
+    if isinstance(workers, list | tuple | np.ndarray):
+        raise TypeError(
+            "workers must be an integer or a Platform, such as Platform.star(cycle_times), got"
+            f" {check.shown(workers)}"
+        )
+    return check.integer("workers", workers, low=1, high=4096)
+
+
 class Workers:
     """The checked arguments of `Pool`, and the properties of its workers.
 
@@ -91,11 +101,7 @@ class Workers:
             self._size = len(workers)
         else:
             found = recent(host)
-            self._size = (
-                worth_here(found, host.worth)
-                if workers is None
-                else check.integer("workers", workers, low=1, high=4096)
-            )
+            self._size = worth_here(found, host.worth) if workers is None else number_of(workers)
             if (
                 found is not None
                 and len(found) == self._size

@@ -156,7 +156,7 @@ def test_forms():
     assert "<svg" in plan._repr_html_()
 
 
-@pytest.mark.parametrize("platform", [3, "star", [1, 2], np.ones(2)])
+@pytest.mark.parametrize("platform", [3, "star", {1, 2}])
 def test_platform_is_a_platform(platform):
     with pytest.raises(TypeError, match="platform must be a Platform"):
         hs.workers_worth(10, 10, 10, platform)
@@ -190,4 +190,23 @@ def test_sizes_are_m_n_k_or_two_shapes():
     with pytest.raises(ValueError, match=r"the shape of B must be in \[0"):
         hs.workers_worth((3, 4), (4, -5), star)
     with pytest.raises(TypeError, match="platform must be a Platform"):
-        hs.plan_matmul(3, 4, 5, [1.0, 2.0])
+        hs.plan_matmul(3, 4, 5)
+
+
+def test_cycle_times_in_place_of_a_platform():
+    times = [3.0, 5.0, 8.0]
+    star = hs.Platform.star(times)
+    plan = hs.plan_matmul(30, 50, 20, star)
+    for own in (times, tuple(times), np.array(times)):
+        assert hs.plan_matmul(30, 50, 20, own) == plan
+        assert hs.plan_matmul((30, 20), (20, 50), own) == plan
+        assert hs.workers_worth(30, 50, 20, own) == hs.workers_worth(30, 50, 20, star)
+        assert plan.on(own) == plan.on(star)
+        assert hs.simulate(plan, own) == hs.simulate(plan, star)
+    with pytest.raises(ValueError, match="platform has 2 workers, the plan is for 3"):
+        hs.simulate(plan, [1.0, 2.0])
+    for call in (lambda: hs.Pool(times, emulate=True), lambda: hs.map_tasks(abs, [1], times)):
+        with pytest.raises(TypeError, match="workers must be an integer or a Platform, such as"):
+            call()
+    with pytest.raises(TypeError, match=r"n must come first: distribute\(78, \[3, 5\]\)"):
+        hs.distribute([3, 5], 78)
