@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._base.drawn import DrawnFigure
 from .._base.table import table
+from .._engine.partition import BATCHED
 from ..errors import InfeasibleError
 from .floorplan import METHODS, slow_methods
 from .partition import Partition, partition
+from .stacked import PlanStack
 
 if TYPE_CHECKING:
     from ..platform import Platform
 
 
-class Comparison(check.FrozenDict[Partition], DrawnFigure):
-    """Partitions by the name of their method, in the order asked for.
+#: An algorithm of the user: rectangles, or a function of the areas that returns them.
+Own = Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike
+
+
+class Comparison(check.FrozenDict[Partition | PlanStack], DrawnFigure):
+    """Partitions by the name of their method, in the order asked for; of a stack, PlanStacks.
 
     Attributes
     ----------
@@ -31,7 +38,7 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
 
     def __init__(
         self,
-        partitions: Iterable[tuple[str, Partition]] = (),
+        partitions: Iterable[tuple[str, Partition | PlanStack]] = (),
         skipped: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(partitions)
@@ -44,32 +51,44 @@ class Comparison(check.FrozenDict[Partition], DrawnFigure):
         return Comparison, (tuple(self.items()), self.skipped)
 
     def __repr__(self) -> str:
-        found = [
-            (method, f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}")
-            for method, plan in self.items()
-        ]
+        found = [(method, *_cells(plan)) for method, plan in self.items()]
         width = max(map(len, self.skipped), default=0)
         rest = [(method, f"left out: {why}") for method, why in self.skipped.items()]
         return "\n".join(filter(None, (table(found, least=[width, 0]), table(rest))))
 
 
+def _cells(plan: Partition | PlanStack) -> tuple[str, str]:
+    if isinstance(plan, PlanStack):
+        cost, gap = plan.value, plan.gap
+        if not cost.size:
+            return "no plans", ""
+        return f"mean cost {cost.mean():.6g}", f"mean gap {gap.mean():.2%}, at most {gap.max():.2%}"
+    return f"cost {plan.cost:.6g}", f"gap {plan.gap:.2%}"
+
+
 def compare_partitions(
-    areas: Platform | check.Vector | None = None,
+    areas: Platform | ArrayLike | None = None,
     methods: Sequence[str] | None = None,
     shape: tuple[int, int] | None = None,
     *,
-    cycle_times: Platform | check.Vector | None = None,
-    speeds: check.Vector | None = None,
+    cycle_times: Platform | ArrayLike | None = None,
+    speeds: ArrayLike | None = None,
+    own: Mapping[str, Own] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Call `partition` with several methods.
+    """Call `partition` with several methods, and judge your own beside them.
 
     Parameters
     ----------
-    areas : Platform or (p,) array_like
+    areas : Platform, (p,) or (..., p) array_like
         See `partition`.
     methods : sequence of str, optional
-        Default: all that can plan for so many workers, with these options, in about a second.
+        Default: all that can plan for so many workers, with these options, in about a second. For a
+        stack of areas: those that the engine computes for whole stacks, columns and interval.
+    own : mapping, optional
+        Name -> an algorithm of your own: rectangles, as `partition` takes them in `rects`, or a
+        function of the (p,) areas, which sum to 1, that returns them. It is called once, or for
+        each platform of a stack. The other methods give its lower bound.
     shape, cycle_times, speeds, **options
         See `partition`.
 
@@ -93,28 +112,83 @@ def compare_partitions(
     rows     cost 6        gap 40.77%
     >>> hs.compare_partitions([5, 3, 2, 1, 1]).skipped
     {'contiguous': 'needs shape, because it distributes whole cells'}
+
+    Your own algorithm, judged:
+
+    >>> def slices(areas):
+    ...     tops = areas.cumsum() - areas
+    ...     return [(top, 0.0, height, 1.0) for top, height in zip(tops, areas)]
+    >>> hs.compare_partitions([5, 3, 2, 1, 1], ["columns"], own={"slices": slices})
+    columns  cost 4.33333  gap 1.67%
+    slices   cost 6        gap 40.77%
     """
     given: dict[str, Any] = {"cycle_times": cycle_times, "speeds": speeds, **options}
+    judged = _judged(areas, shape, {} if own is None else own, given)
     if methods is not None:
         wanted = f"some of {', '.join(METHODS)}"
         asked = () if isinstance(methods, str) else check.entries("methods", methods, wanted)
         if not asked or not all(isinstance(method, str) and method in METHODS for method in asked):
             raise ValueError(f"methods must be {wanted}, got {methods!r}")
-        return Comparison((method, partition(areas, method, shape, **given)) for method in asked)
+        found = [(method, partition(areas, method, shape, **given)) for method in asked]
+        return Comparison([*found, *judged])
+    if any(map(check.is_stack, (areas, cycle_times, speeds))):
+        found = [(method, partition(areas, method, shape, **given)) for method in BATCHED]
+        why = "not computed for whole stacks, so only if asked for"
+        return Comparison(
+            [*found, *judged], {method: why for method in METHODS if method not in BATCHED}
+        )
     size = int(np.count_nonzero(check.shares("areas", areas, cycle_times, speeds)[0]))
     objective = options.get("objective")
     largest = isinstance(objective, str) and objective == "max"
     skipped = slow_methods(size, shape is not None, options.get("groups") is not None, largest)
-    found = {}
+    plans: dict[str, Partition | PlanStack] = {}
     for method in METHODS:
         if method in skipped:
             continue
         try:
-            found[method] = partition(areas, method, shape, **given)
+            plans[method] = partition(areas, method, shape, **given)
         except InfeasibleError as error:
             if method == "best":  # "best" finds a plan whenever there is one
                 raise
             skipped[method] = str(error)
     return Comparison(
-        found.items(), {method: skipped[method] for method in METHODS if method in skipped}
+        [*plans.items(), *judged],
+        {method: skipped[method] for method in METHODS if method in skipped},
     )
+
+
+def _judged(
+    areas: Any, shape: tuple[int, int] | None, own: Mapping[str, Own], given: dict[str, Any]
+) -> list[tuple[str, Partition | PlanStack]]:
+    """The certificates of the user's algorithms."""
+    if not isinstance(own, Mapping):
+        raise TypeError(f"own must be a mapping of names, got {type(own).__name__}")
+    scaled, _ = check.shares("areas", areas, given["cycle_times"], given["speeds"], stacked=True)
+    found = []
+    for name, algorithm in own.items():
+        if not isinstance(name, str) or name in METHODS:
+            raise ValueError(
+                f"own must have names that are not those of methods, got {check.shown(name)}"
+            )
+        rects: Any = algorithm
+        if callable(algorithm):
+            rects = _called(algorithm, scaled) if scaled.ndim > 1 else algorithm(scaled)
+        try:
+            found.append((name, partition(areas, shape=shape, rects=rects, **given)))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"own[{name!r}]: {error}") from error
+    return found
+
+
+def _called(
+    algorithm: Callable[[NDArray[np.float64]], ArrayLike], areas: NDArray[np.float64]
+) -> NDArray[Any]:
+    """The rectangles that the user's algorithm makes for each platform of a stack."""
+    rows = [algorithm(row.copy()) for row in areas.reshape(-1, areas.shape[-1])]
+    try:
+        found = np.asarray(rows) if rows else np.empty((0, areas.shape[-1], 4))
+    except ValueError:
+        raise ValueError(
+            "own must return rectangles of one shape for all platforms of a stack"
+        ) from None
+    return found.reshape(*areas.shape[:-1], *found.shape[1:])

@@ -402,9 +402,7 @@ def partition(
             "seed": seed,
             "budget": budget,
         }
-        if rects is not None:
-            raise ValueError("rects are for areas of one dimension")
-        return _partition_stack(areas, cycle_times, speeds, common, progress)
+        return _partition_stack(areas, cycle_times, speeds, rects, common, progress)
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of areas")
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
@@ -439,6 +437,7 @@ def _partition_stack(
     areas: Any,
     cycle_times: Any,
     speeds: Any,
+    rects: Any,
     common: dict[str, Any],
     progress: bool | Progress | None,
 ) -> PlanStack:
@@ -455,6 +454,11 @@ def _partition_stack(
     shape, p = scaled.shape[:-1], scaled.shape[-1]
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
     method = common["method"]
+    if rects is not None:
+        if method != "best" or common["groups"] is not None:
+            raise ValueError("rects must be given without method and groups")
+        stacked["rects"] = _rows_of_rects(rects, shape, p)
+        method = "given"
     with reporting(progress) as tell:
         batched = method in engine.BATCHED and (method == "columns" or p <= MOST_CUT)
         if (
@@ -476,6 +480,19 @@ def _partition_stack(
             }
             results = one_by_one(partition, names, stacked, common, tell)
     return stack_of(shape, method, "cost", results, partition, stacked, common)
+
+
+def _rows_of_rects(rects: Any, shape: tuple[int, ...], p: int) -> NDArray[np.float64]:
+    """(platforms, p, k, 4) rectangles of a stack of that shape."""
+    given = check.reals(
+        lambda: f"rects must be an array of real numbers, got {check.shown(rects)}", rects
+    )
+    if given.shape[: len(shape) + 1] != (*shape, p) or given.shape[len(shape) + 1 :][-1:] != (4,):
+        raise ValueError(
+            f"rects must have shape {(*shape, p, 4)}, or with k rectangles for each worker, got"
+            f" {given.shape}"
+        )
+    return given.reshape(-1, *given.shape[len(shape) :])
 
 
 def _given(rects: ArrayLike, request: Request) -> Floorplan:

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from .._base import check
 from .._base.frozen import Frozen
+from .._base.need import need
 from .._base.progress import Progress
 from .._engine.rows import over_rows
 from ..machine.limits import threads_here
 from ..plan import Plan
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -107,6 +111,32 @@ class PlanStack(Frozen):
             shape=places.shape,
             arrays=tuple(check.frozen(array[places]) for array in flat),
             stacked={name: values[places.reshape(-1)] for name, values in self.stacked.items()},
+        )
+
+    def to_frame(self) -> DataFrame:
+        """A table with a row for each plan: its place in the stack, value, bound, gap, and what
+        else is one number for each plan.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its columns are i (or i, j, ...), the names of `names` with one number, and gap.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        pandas = need("pandas", "to_frame")
+        places = np.indices(self.shape).reshape(len(self.shape), -1)
+        axes = ["ijklmn"[axis] if axis < 6 else f"axis{axis}" for axis in range(len(self.shape))]
+        numbers = {
+            name: array.reshape(-1)
+            for name, array in self.results.items()
+            if array.shape == self.shape
+        }
+        return pandas.DataFrame(
+            {**dict(zip(axes, places, strict=True)), **numbers, "gap": self.gap.reshape(-1)}
         )
 
     def __repr__(self) -> str:

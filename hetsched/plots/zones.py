@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..planners.floorplan import ABOVE, AROUND, BESIDE, WHEEL, Pieces
+from ..planners.stacked import PlanStack
 from .canvas import (
     _CELLS,
     _MANY,
@@ -174,6 +175,11 @@ def plot_comparison(
         Must not be empty; all partitions must have the same shape.
     """
     plans = list(partitions.values())
+    if isinstance(plans[0], PlanStack):
+        raise TypeError(
+            "partitions are stacks of plans, which have no plot: compare the methods for one"
+            " platform"
+        )
     aspect = _aspect(plans[0].shape or (1, 1))
     ideal = min(len(plans), max(1, round(math.sqrt(len(plans) * 1.6 * aspect))))
     across = min((ideal, ideal + 1), key=lambda columns: -len(plans) % columns)

@@ -215,7 +215,7 @@ def test_all_rows_are_planned(rows):
         (
             lambda: hs.partition(np.ones((3, 2)), rects=np.ones((2, 4))),
             ValueError,
-            "rects are for areas of one dimension",
+            r"rects must have shape \(3, 2, 4\), or with k rectangles for each worker, got \(2, 4\)",
         ),
         (
             lambda: hs.partition(np.ones((3, 17)), "guillotine"),
@@ -351,3 +351,81 @@ def test_threads_under_a_limit_of_the_process(started, monkeypatch):
     count, _ = started
     monkeypatch.setattr(limits, "_process", 1)
     assert count() == 1
+
+
+def slices(areas):
+    """The algorithm of a user: full rows."""
+    tops = areas.cumsum() - areas
+    return [(top, 0.0, height, 1.0) for top, height in zip(tops, areas, strict=True)]
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
+def test_own_algorithms_are_judged(shape):
+    times = hs.datasets.random("uniform", 5, 3, size=shape) if shape else [3.0, 4.0, 5.0, 6.0, 7.0]
+    found = hs.compare_partitions(cycle_times=times, methods=["columns"], own={"mine": slices})
+    assert list(found) == ["columns", "mine"]
+    rows = np.reshape(times, (-1, 5))
+    alone = [
+        hs.partition(cycle_times=row, rects=slices((1 / row) / (1 / row).sum())) for row in rows
+    ]
+    for name, expected in (
+        ("cost", [plan.cost for plan in alone]),
+        ("bound", [plan.bound for plan in alone]),
+    ):
+        assert np.reshape(getattr(found["mine"], name), -1) == pytest.approx(expected)
+    assert np.reshape(found["mine"].cost, -1) == pytest.approx([6.0] * len(rows))
+    assert "mine" in repr(found)
+    given = np.array([slices(row) for row in (1 / rows) / (1 / rows).sum(-1, keepdims=True)])
+    given = given.reshape(*np.shape(times), 4)
+    again = hs.compare_partitions(cycle_times=times, methods=["rows"], own={"mine": given})
+    assert np.array_equal(again["mine"].cost, found["mine"].cost)
+    assert list(again) == ["rows", "mine"]
+
+
+def test_a_comparison_of_a_stack():
+    stack = hs.datasets.random("uniform", 5, 3, size=20)
+    found = hs.compare_partitions(cycle_times=stack)
+    assert set(found) == {"columns", "interval"}
+    assert "only if asked for" in found.skipped["best"]
+    mean = found["columns"].cost.mean()
+    assert repr(found).splitlines()[0].startswith(f"columns              mean cost {mean:.6g}")
+    with pytest.raises(TypeError, match="stacks of plans, which have no plot"):
+        found.plot()
+    assert "no plans" in repr(hs.compare_partitions(cycle_times=stack[:0]))
+
+
+def test_to_frame():
+    pytest.importorskip("pandas")
+    stack = hs.partition(
+        cycle_times=hs.datasets.random("uniform", 5, 3, size=(2, 3)), method="columns"
+    )
+    frame = stack.to_frame()
+    assert list(frame) == ["i", "j", "cost", "bound", "optimal", "gap"]
+    assert frame["cost"].tolist() == stack.cost.reshape(-1).tolist()
+    for row in frame.itertuples():
+        plan = stack[row.i, row.j]
+        assert (row.cost, row.bound, row.optimal) == (plan.cost, plan.bound, plan.optimal)
+        assert row.gap == pytest.approx(plan.gap)
+
+
+@pytest.mark.parametrize(
+    ("own", "error", "words"),
+    [
+        ({"rows": slices}, ValueError, "own must have names that are not those of methods"),
+        ({3: slices}, ValueError, "own must have names"),
+        ([slices], TypeError, "own must be a mapping of names, got list"),
+        ({"x": 3.0}, ValueError, r"own\['x'\]: rects must have shape"),
+        ({"x": lambda areas: "no"}, TypeError, r"own\['x'\]: rects must be an array"),
+        (
+            {"x": lambda areas: [(0, 0, 1, 1)] * 3},
+            ValueError,
+            r"own\['x'\]: rects must not overlap",
+        ),
+        ({"x": lambda areas: [(0, 0, 1, 1)] * 2}, ValueError, r"own\['x'\]: rects must have shape"),
+    ],
+)
+def test_own_algorithms_that_are_refused(own, error, words):
+    with pytest.raises(error, match=words):
+        hs.compare_partitions([3, 5, 8], ["columns"], own=own)
+    with pytest.raises(error, match="own"):
+        hs.compare_partitions([[3, 5, 8]] * 2, ["columns"], own=own)
