@@ -64,7 +64,8 @@ def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, in
     shapes = [tuple(shape) if isinstance(shape, Sequence) else () for shape in (m, n)]
     if [len(shape) for shape in shapes] != [2, 2]:
         raise TypeError(
-            f"give the sizes m, n, k, or the shapes of A and B, got {shown(m)}, {shown(n)}"
+            "k must be an integer, unless m and n are the shapes of A and B; got"
+            f" {shown(m)}, {shown(n)} and no k"
         )
     (rows, inner), (own, cols) = (
         [integer(f"the shape of {name}", size, low=low) for size in shape]

@@ -85,11 +85,13 @@ def compare_partitions(
     methods : sequence of str, optional
         Default: all that can plan for so many workers, with these options, in about a second. For a
         stack of areas: those that the engine computes for whole stacks, columns and interval.
+    shape, cycle_times, speeds :
+        See `partition`.
     own : mapping, optional
         Name -> an algorithm of your own: rectangles, as `partition` takes them in `rects`, or a
         function of the (p,) areas, which sum to 1, that returns them. It is called once, or for
         each platform of a stack. The other methods give its lower bound.
-    shape, cycle_times, speeds, **options
+    **options
         See `partition`.
 
     Returns

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._base import check
 from . import cholesky as cholesky_run
 from . import lstsq as lstsq_run
 from . import lu as lu_run
 from . import qr as qr_run
-from . import systems, triangular
+from . import spectral, systems, triangular
 from .arguments import squares
 from .lstsq import LeastSquares
 from .operands import Array, as_array
@@ -497,3 +499,250 @@ def lstsq(
     return lstsq_run.solution(
         shared_resources().threads, a, b, cond, overwrite_a, overwrite_b, check_finite
     )
+
+
+# ---- eigenvalues and singular values -------------------------------------------------------------
+
+
+def eigh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float] | None = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, or of each of a stack.
+
+    Parameters
+    ----------
+    a : (..., n, n) array_like
+        Only one triangle and the real part of the diagonal are read.
+    b : (..., n, n) array_like, optional
+        Positive definite, for the generalised problem that `type` names.
+    lower : bool
+        Whether the lower triangles of a and b are read, instead of the upper ones.
+    eigvals_only : bool
+        Return only the eigenvalues.
+    overwrite_a, overwrite_b : bool
+        Accepted as in SciPy; the memory is not used.
+    type : {1, 2, 3}
+        a v = w b v, a b v = w v, or b a v = w v.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaN.
+    subset_by_index : (2,) sequence of int, optional
+        Only the eigenvalues from the first to the second index, both included.
+    subset_by_value : (2,) sequence of float, optional
+        Only the eigenvalues above the first and not above the second number; for one matrix.
+    driver : str, optional
+        One of LAPACK's names that SciPy accepts. It chooses nothing.
+
+    Returns
+    -------
+    w : (..., n) ndarray
+        Ascending eigenvalues.
+    v : (..., n, n) ndarray, unless eigvals_only
+        Column i belongs to w[i]. Orthonormal; for type 1 and 2 v^H b v = 1, for type 3
+        v^H b^-1 v = 1.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If b is not positive definite, or LAPACK does not converge.
+
+    Notes
+    -----
+    NumPy's LAPACK solves the standard problem, all of it, also for a subset. The generalised one is
+    reduced to it by Cholesky factorisation, triangular systems and products on all cores.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.eigh([[2.0, 1.0], [1.0, 2.0]], eigvals_only=True).round(6).tolist()
+    [1.0, 3.0]
+    """
+    check.flag("overwrite_a", overwrite_a)
+    check.flag("overwrite_b", overwrite_b)
+    return spectral.eigh(
+        shared_resources(),
+        a,
+        b,
+        lower,
+        eigvals_only,
+        type,
+        check_finite,
+        subset_by_index,
+        subset_by_value,
+        driver,
+    )
+
+
+def eigvalsh(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float] | None = None,
+    driver: str | None = None,
+) -> Array:
+    """Eigenvalues of a symmetric or Hermitian matrix, or of each of a stack.
+
+    Parameters
+    ----------
+    a, b, lower, overwrite_a, overwrite_b, type, check_finite :
+        See `eigh`.
+    subset_by_index, subset_by_value, driver :
+        See `eigh`.
+
+    Returns
+    -------
+    (..., n) ndarray
+        Ascending.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6).tolist()
+    [1.0, 3.0]
+    """
+    return eigh(  # type: ignore[no-any-return]
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        overwrite_a=overwrite_a,
+        overwrite_b=overwrite_b,
+        type=type,
+        check_finite=check_finite,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+        driver=driver,
+    )
+
+
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Singular value decomposition a = u diag(s) vh, or of each matrix of a stack.
+
+    Parameters
+    ----------
+    a : (..., m, n) array_like
+    full_matrices : bool
+        Whether u is (m, m) and vh (n, n). Otherwise they have min(m, n) columns and rows.
+    compute_uv : bool
+        Whether u and vh are wanted.
+    overwrite_a : bool
+        Accepted as in SciPy; the memory is not used.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaN.
+    lapack_driver : {"gesdd", "gesvd"}
+        It chooses nothing.
+
+    Returns
+    -------
+    u, s, vh : ndarrays, or s alone
+        The singular values descend.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If LAPACK does not converge.
+
+    Notes
+    -----
+    A matrix with at least 1.6 times as many rows as columns (or the reverse) is factored by QR on
+    all cores first, unless full_matrices asks for all columns of u. NumPy's LAPACK decomposes R, or
+    any other matrix. Then u is a product on all cores.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.svd([[3.0, 0.0], [4.0, 5.0]], compute_uv=False).round(6).tolist()
+    [6.708204, 2.236068]
+    """
+    check.flag("overwrite_a", overwrite_a)
+    return spectral.svd(
+        shared_resources(), a, full_matrices, compute_uv, check_finite, lapack_driver
+    )
+
+
+def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
+    """Singular values of a matrix, or of each matrix of a stack.
+
+    Parameters
+    ----------
+    a, overwrite_a, check_finite :
+        See `svd`.
+
+    Returns
+    -------
+    (..., min(m, n)) ndarray
+        Descending.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.svdvals([[3.0, 0.0], [4.0, 5.0]]).round(6).tolist()
+    [6.708204, 2.236068]
+    """
+    return svd(a, False, False, overwrite_a, check_finite)  # type: ignore[no-any-return]
+
+
+def pinv(
+    a: ArrayLike,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The Moore-Penrose pseudo-inverse of a matrix, or of each matrix of a stack.
+
+    Parameters
+    ----------
+    a : (..., m, n) array_like
+    atol, rtol : float, optional
+        Singular values up to atol + rtol * (largest one) count as zero. Default: atol 0, rtol
+        max(m, n) times the precision of the dtype.
+    return_rank : bool
+        Return (pinv, rank).
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaN.
+
+    Returns
+    -------
+    (..., n, m) ndarray, or (ndarray, rank)
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If LAPACK does not converge.
+
+    Notes
+    -----
+    It is computed by `svd`, like scipy.linalg.pinv.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.pinv([[1.0, 1.0], [1.0, 1.0]]).round(6).tolist()
+    [[0.25, 0.25], [0.25, 0.25]]
+    """
+    return spectral.pseudo_inverse(shared_resources(), a, atol, rtol, return_rank, check_finite)

@@ -66,7 +66,7 @@ def solution(
         c = cholesky.factors(threads, flipped, below, mine, False, clean=False)
         return cholesky.solve_with(threads, "a", c, np.asarray(below), b, right, overwrite_b)
     if kind in ("symmetric", "hermitian"):
-        a, mine = _mirrored(a, lower, kind == "hermitian"), True
+        a, mine = mirrored(a, lower, kind == "hermitian"), True
     if a.ndim == right.ndim == 2 or a.ndim == 2 and right.ndim == 1:
         factors, singular = factored(threads, a, mine)
         if singular >= 0:
@@ -121,7 +121,7 @@ def _band(a: Array, width: int) -> Array:
     return np.tril(np.triu(a, -width), width)
 
 
-def _mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
+def mirrored(a: Array, lower: bool, hermitian: bool) -> Array:
     """Full symmetric or Hermitian matrices from one triangle of each.
 
     A single matrix is stored in column-major order.

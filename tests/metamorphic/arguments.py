@@ -109,8 +109,10 @@ def as_matrix(name: str, value: Any) -> Any:
     return np.asarray(value, float) if rows else value
 
 
-def extended(value: Any, extra: float, dear: float) -> Any:
-    """With one more worker; in a Platform his time and links are dear."""
+def extended(value: Any, extra: float | None, dear: float) -> Any:
+    """With one more worker. In a Platform, or in cycle-times in its place (extra None), its time
+    and its links are dear."""
+    extra = dear if extra is None else extra
     if isinstance(value, hs.Platform):
         links = None if value.links is None else np.pad(value.links, (0, 1), constant_values=dear)
         memory = [*value.memory, None if None in value.memory else max(value.memory)]

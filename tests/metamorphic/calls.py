@@ -33,7 +33,7 @@ class Call:
     rates: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     workers: tuple[str, ...] = ()
-    useless: dict[str, float] = field(default_factory=dict)
+    useless: dict[str, float | None] = field(default_factory=dict)
     rankings: tuple[tuple[str, ...], ...] = ()
     others: tuple[str, ...] = ()
     selector: str = "method"
@@ -138,7 +138,7 @@ def _asked_sides(given: Arguments, plan: Any) -> None:
 
 def _without_limits(given: Arguments) -> bool:
     """Of a platform's memory: plans that know it and plans that do not have other bounds."""
-    return all(memory is None for memory in given["platform"].memory)
+    return all(memory is None for memory in getattr(given["platform"], "memory", ()))
 
 
 def _in_square(given: Arguments) -> bool:
@@ -293,7 +293,7 @@ CALLS: dict[str, Call] = {
         hs.plan_product,
         ("platform",),
         workers=("platform",),
-        useless={"platform": 0.0},
+        useless={"platform": None},
         honours=_size_is(("r", "s", "t")),
         rankings=tuple(
             ("best", other)
@@ -304,7 +304,7 @@ CALLS: dict[str, Call] = {
         hs.plan_star_lu,
         ("platform", "master_time"),
         workers=("platform",),
-        useless={"platform": 0.0},
+        useless={"platform": None},
         honours=_blocks_are,
     ),
     "layers_star": Call(
@@ -336,7 +336,7 @@ CALLS: dict[str, Call] = {
         plan_boxes,
         ("platform",),
         workers=("platform",),
-        useless={"platform": 0.0},
+        useless={"platform": None},
         honours=_size_of_product,
         rankings=tuple(("auto", other) for other in ("columns", "rows", "rectangles")),
         others=("layers", "cuboids", "domains", "best"),
@@ -345,7 +345,7 @@ CALLS: dict[str, Call] = {
         hs.plan_matmul,
         ("platform",),
         workers=("platform",),
-        useless={"platform": 0.0},
+        useless={"platform": None},
         honours=_size_of_product,
         rankings=tuple(("best", other) for other in ("columns", "rows", "rectangles")),
         others=("layers", "cuboids", "domains"),
@@ -363,7 +363,7 @@ CALLS: dict[str, Call] = {
         hs.workers_worth,
         ("platform",),
         workers=("platform",),
-        useless={"platform": 0.0},
+        useless={"platform": None},
         honours=_size_is(("m", "n", "k")),
     ),
 }

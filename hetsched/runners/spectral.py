@@ -1,0 +1,212 @@
+"""Eigenvalues of Hermitian matrices, singular values, and what follows from them.
+
+The reductions to tridiagonal and bidiagonal form are those of NumPy's LAPACK. The engine does what
+comes before and after them: it makes tall matrices small by QR, reduces generalised problems by
+Cholesky, and multiplies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base import check
+from . import cholesky, qr, systems, triangular
+from .arguments import matrices, require_finite, squares
+from .product import matmul
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .operands import Array
+    from .workers import Resources
+
+#: LAPACK's names of algorithms, which SciPy accepts. Here they choose nothing.
+_DRIVERS = ("ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
+_SVD_DRIVERS = ("gesdd", "gesvd")
+#: Matrices with at least so many times as many rows as columns, and at least so many multiply-adds
+#: in their QR factorisation, are made small by it. LAPACK's own threshold is 11 / 6.
+_TALL, _LEAST = 1.6, 2e6
+
+
+def eigh(
+    resources: Resources,
+    a: ArrayLike,
+    b: ArrayLike | None,
+    lower: bool,
+    values_only: bool,
+    kind: int,
+    check_finite: bool,
+    by_index: Any,
+    by_value: Any,
+    driver: str | None,
+) -> Any:
+    """Implement `eigh` and `eigvalsh`."""
+    given = squares("a", a)
+    lower, values_only = check.flag("lower", lower), check.flag("eigvals_only", values_only)
+    kind = check.integer("type", kind, low=1, high=3)
+    if driver is not None:
+        check.choice("driver", driver, _DRIVERS)
+    other = None if b is None else squares("b", b)
+    if other is not None and other.shape != given.shape:
+        raise ValueError(f"b must have the shape of a, {given.shape}, got {other.shape}")
+    if check.flag("check_finite", check_finite):
+        require_finite(*(x for x in (given, other) if x is not None))
+    part = _subset(given, by_index, by_value)
+    factor: Array | None = None
+    if other is not None:
+        dtype = np.promote_types(given.dtype, other.dtype)
+        factor = cholesky.factors(
+            resources.threads, other.astype(dtype), lower, False, False, clean=True, name="b"
+        )
+        given = _standard(resources, given.astype(dtype, copy=False), factor, lower, kind)
+    side: Any = "L" if lower else "U"
+    if values_only:
+        return part(np.linalg.eigvalsh(given, side))
+    values, vectors = np.linalg.eigh(given, side)
+    if factor is not None:
+        vectors = _general(resources, vectors, factor, lower, kind)
+    return part(values), part(vectors)
+
+
+def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
+    """A function that takes the wanted part of eigenvalues, or of vectors in columns."""
+    if by_index is None and by_value is None:
+        return lambda x: x
+    if by_index is not None and by_value is not None:
+        raise ValueError("give subset_by_index or subset_by_value, not both")
+    n = a.shape[-1]
+    if by_index is not None:
+        low, high = _pair("subset_by_index", by_index)
+        first = check.integer("subset_by_index[0]", low, low=0, high=max(n - 1, 0))
+        last = check.integer("subset_by_index[1]", high, low=first, high=max(n - 1, 0))
+        return lambda x: x[..., first : last + 1]
+    if a.ndim > 2:
+        raise ValueError(
+            "subset_by_value is for one matrix: each of a stack may have other numbers"
+        )
+    low, high = _pair("subset_by_value", by_value)
+    bounds = check.reals(
+        lambda: f"subset_by_value must be two numbers, got {check.shown(by_value)}", (low, high)
+    )
+    if not bounds[0] < bounds[1]:
+        raise ValueError(f"subset_by_value must increase, got {check.shown(by_value)}")
+    kept: list[NDArray[np.bool_]] = []
+
+    def part(x: Array) -> Array:
+        if x.ndim == 1:  # the values come first
+            kept.append((bounds[0] < x) & (x <= bounds[1]))
+        return x[..., kept[0]]
+
+    return part
+
+
+def _pair(name: str, given: Any) -> tuple[Any, Any]:
+    pair = check.entries(name, given, "two numbers")
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be two numbers, got {check.shown(given)}")
+    return pair[0], pair[1]
+
+
+def _standard(resources: Resources, a: Array, factor: Array, lower: bool, kind: int) -> Array:
+    """The matrix with the eigenvalues of a generalised problem.
+
+    factor : L of b = L L^H, or with lower=False U of b = U^H U.
+    """
+    whole = systems.mirrored(a, lower, True)
+    if kind > 1:  # L^H a L
+        left, right = (_turned(factor), factor) if lower else (factor, _turned(factor))
+        return multiplied(resources, multiplied(resources, left, whole), right)
+    half = _solved(resources, factor, whole, 0 if lower else 2, lower)  # L^-1 a
+    return _turned(_solved(resources, factor, _turned(half), 0 if lower else 2, lower))
+
+
+def _general(resources: Resources, vectors: Array, factor: Array, lower: bool, kind: int) -> Array:
+    """Eigenvectors of the generalised problem, from those of the standard one."""
+    if kind == 3:
+        return multiplied(resources, factor if lower else _turned(factor), vectors)
+    return _solved(resources, factor, vectors, 2 if lower else 0, lower)
+
+
+def _turned(x: Array) -> Array:
+    """The Hermitian transpose of each matrix."""
+    return x.conj().swapaxes(-1, -2)
+
+
+def _solved(resources: Resources, factor: Array, x: Array, trans: int, lower: bool) -> Array:
+    return triangular.solution(resources.threads, factor, x, trans, lower, False, False, False, "b")
+
+
+def multiplied(resources: Resources, x: Array, y: Array) -> Array:
+    """x y."""
+    found: Array = matmul(resources, None, x, y, None, 1.0, 0.0, "auto", 1, "once", False, None)
+    return found
+
+
+# ---- singular values -----------------------------------------------------------------------------
+
+
+def svd(
+    resources: Resources,
+    given: ArrayLike,
+    full_matrices: bool,
+    compute_uv: bool,
+    check_finite: bool,
+    driver: str,
+) -> Any:
+    """Implement `svd`."""
+    a = matrices("a", given)
+    full, vectors = check.flag("full_matrices", full_matrices), check.flag("compute_uv", compute_uv)
+    check.choice("lapack_driver", driver, _SVD_DRIVERS)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    return decomposition(resources, a, full, vectors)
+
+
+def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> Any:
+    """(u, s, vh), or s alone, of matrices that have been checked."""
+    m, n = a.shape[-2:]
+    short, long = sorted((m, n))
+    if (full and vectors) or long < _TALL * short or float(m * n) * short < _LEAST:
+        return np.linalg.svd(a, full, vectors) if vectors else np.linalg.svd(a, compute_uv=False)
+    if m < n:
+        if not vectors:
+            return decomposition(resources, a.swapaxes(-1, -2), full, vectors)
+        u, s, vh = decomposition(resources, _turned(a), full, vectors)
+        return _turned(vh), s, _turned(u)
+    threads = resources.threads
+    if not vectors:
+        (r,) = qr.by_item(a, lambda x: (qr.triangle(threads, x),))
+        return np.linalg.svd(r, compute_uv=False)
+    q, r = qr.by_item(a, lambda x: qr.parts(threads, x, "economic"))
+    u, s, vh = np.linalg.svd(r)
+    return multiplied(resources, q, u), s, vh
+
+
+def pseudo_inverse(
+    resources: Resources,
+    given: ArrayLike,
+    atol: float | None,
+    rtol: float | None,
+    return_rank: bool,
+    check_finite: bool,
+) -> Any:
+    """Implement `pinv`."""
+    a = matrices("a", given)
+    return_rank = check.flag("return_rank", return_rank)
+    absolute = 0.0 if atol is None else check.number("atol", atol, low=0.0)
+    # as SciPy: with atol alone, there is no relative tolerance
+    precision = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    relative = (
+        check.number("rtol", rtol, low=0.0) if rtol is not None else precision * (atol is None)
+    )
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    u, s, vh = decomposition(resources, a, False, True)
+    large = s > absolute + relative * s.max(-1, keepdims=True, initial=0.0)
+    with np.errstate(divide="ignore"):
+        inverse = np.where(large, 1 / np.where(large, s, 1), 0).astype(s.dtype)
+    found = multiplied(resources, _turned(vh) * inverse[..., None, :], _turned(u))
+    rank = np.count_nonzero(large, axis=-1)
+    return (found, rank if a.ndim > 2 else int(rank)) if return_rank else found

@@ -1,0 +1,240 @@
+"""Eigenvalues, singular values and pseudo-inverses, beside SciPy's and by their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hetsched as hs
+from hetsched.runners import spectral
+
+sla = pytest.importorskip("scipy.linalg")
+DTYPES = [np.dtype(x) for x in (np.float32, np.float64, np.complex64, np.complex128)]
+dtypes, seeds = st.sampled_from(DTYPES), st.integers(0, 2**31)
+stacks = st.sampled_from([(), (), (3,), (2, 2), (0,)])
+sides = st.integers(0, 9)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Small matrices go the ways of large ones."""
+    monkeypatch.setattr(spectral, "_LEAST", 1.0)
+
+
+def random(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+
+def hermitian(n, dtype, seed, stack=()):
+    x = random((*stack, n, n), dtype, seed)
+    return x + x.conj().swapaxes(-1, -2)
+
+
+def definite(n, dtype, seed, stack=()):
+    x = random((*stack, n, n), dtype, seed)
+    return (x @ x.conj().swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+
+
+def half(a, lower):
+    """NaN where nothing is to be read."""
+    a = a.copy()
+    a[..., *(np.triu_indices(a.shape[-1], 1) if lower else np.tril_indices(a.shape[-1], -1))] = (
+        np.nan
+    )
+    return a
+
+
+def eps(x):
+    return np.finfo(x.dtype).eps
+
+
+def close(found, expected, scale=1.0):
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max(initial=0) <= 300 * scale * eps(found)
+
+
+# ---- Hermitian matrices --------------------------------------------------------------------------
+
+
+@given(n=sides, dtype=dtypes, seed=seeds, stack=stacks, lower=st.booleans())
+def test_eigh(n, dtype, seed, stack, lower):
+    a = hermitian(n, dtype, seed, stack)
+    given_ = half(a, lower)
+    values, vectors = hs.eigh(given_, lower=lower, check_finite=False)
+    assert np.array_equal(given_, half(a, lower), equal_nan=True)
+    assert values.dtype == a.real.dtype
+    assert vectors.dtype == dtype
+    assert (np.diff(values) >= 0).all()
+    size = max(n, 1) * np.abs(a).max(initial=1)
+    close(a @ vectors, vectors * values[..., None, :], size)
+    close(vectors.conj().swapaxes(-1, -2) @ vectors, np.broadcast_to(np.eye(n), a.shape), n + 1)
+    close(hs.eigvalsh(given_, lower=lower, check_finite=False), values, size)
+    close(hs.eigh(given_, lower=lower, eigvals_only=True, check_finite=False), values, size)
+
+
+@given(
+    n=st.integers(1, 8), dtype=dtypes, seed=seeds, stack=st.sampled_from([(), (2,)]),
+    lower=st.booleans(), kind=st.integers(1, 3),
+)  # fmt: skip
+def test_generalised(n, dtype, seed, stack, lower, kind):
+    a, b = hermitian(n, dtype, seed, stack), definite(n, dtype, seed + 1, stack)
+    values, v = hs.eigh(half(a, lower), half(b, lower), lower=lower, type=kind, check_finite=False)
+    assert values.dtype == a.real.dtype
+    assert v.dtype == dtype
+    left, right = {1: (a, b), 2: (a @ b, np.eye(n)), 3: (b @ a, np.eye(n))}[kind]
+    size = n * n * np.abs(left).max() * max(1.0, np.abs(right).max()) * max(1.0, np.abs(v).max())
+    close(left @ v, (right @ v) * values[..., None, :], size)
+    weight = np.linalg.inv(b) if kind == 3 else b
+    close(v.conj().swapaxes(-1, -2) @ weight @ v, np.broadcast_to(np.eye(n), a.shape), 100 * n)
+    for i in np.ndindex(stack):
+        expected = sla.eigh(a[i], b[i], type=kind, eigvals_only=True)
+        close(values[i], expected.astype(values.dtype), size)
+
+
+@given(n=st.integers(1, 9), seed=seeds, data=st.data())
+def test_subsets(n, seed, data):
+    a = hermitian(n, DTYPES[1], seed)
+    low = data.draw(st.integers(0, n - 1))
+    high = data.draw(st.integers(low, n - 1))
+    values, vectors = hs.eigh(a)
+    some, own = hs.eigh(a, subset_by_index=[low, high])
+    assert some.tolist() == values[low : high + 1].tolist()
+    assert np.array_equal(own, vectors[:, low : high + 1])
+    close(some, sla.eigh(a, subset_by_index=[low, high], eigvals_only=True), n * np.abs(a).max())
+    edges = [values[low] - 1e-6, values[high] + 1e-6]
+    some, own = hs.eigh(a, subset_by_value=edges)
+    kept = (values > edges[0]) & (values <= edges[1])
+    assert some.tolist() == values[kept].tolist()
+    assert np.array_equal(own, vectors[:, kept])
+    assert hs.eigvalsh(a, subset_by_value=edges).shape == some.shape
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"a": np.ones((2, 3))}, ValueError, "a must be square"),
+        ({"a": [[1, np.nan], [0, 1]]}, ValueError, "must not contain infs or NaNs"),
+        ({"b": [[1, np.inf], [0, 1]]}, ValueError, "must not contain infs or NaNs"),
+        ({"b": np.eye(3)}, ValueError, "b must have the shape of a"),
+        ({"b": -np.eye(2)}, np.linalg.LinAlgError, "not positive definite"),
+        ({"a": np.eye(2, dtype=np.longdouble)}, TypeError, "a has dtype"),
+        ({"type": 4}, ValueError, r"type must be in \[1, 3\]"),
+        ({"lower": "x"}, TypeError, "lower must be"),
+        ({"driver": "fast"}, ValueError, "driver must be one of"),
+        ({"subset_by_index": [0, 2]}, ValueError, r"subset_by_index\[1\] must be in \[0, 1\]"),
+        ({"subset_by_index": [1, 0]}, ValueError, r"subset_by_index\[1\] must be in \[1, 1\]"),
+        ({"subset_by_index": [1]}, ValueError, "subset_by_index must be two numbers"),
+        ({"subset_by_index": 1}, TypeError, "subset_by_index must be two numbers"),
+        ({"subset_by_value": [1, 1]}, ValueError, "subset_by_value must increase"),
+        ({"subset_by_value": [None, None]}, TypeError, "subset_by_value must be two numbers"),
+        ({"subset_by_value": [np.nan, 1]}, ValueError, "subset_by_value must increase"),
+        ({"subset_by_value": [0, 1], "subset_by_index": [0, 1]}, ValueError, "not both"),
+        ({"a": np.zeros((2, 2, 2)), "subset_by_value": [0, 1]}, ValueError, "is for one matrix"),
+    ],
+)
+def test_eigh_refuses(options, error, words):
+    for call in (hs.eigh, hs.eigvalsh):
+        with pytest.raises(error, match=words):
+            call(**({"a": np.eye(2)} | options))
+
+
+# ---- singular values -----------------------------------------------------------------------------
+
+
+@given(
+    m=sides, n=sides, dtype=dtypes, seed=seeds, stack=stacks, full=st.booleans(),
+    turned=st.booleans(),
+)  # fmt: skip
+def test_svd(m, n, dtype, seed, stack, full, turned):
+    a = random((*stack, m, n), dtype, seed)
+    if turned:
+        a = np.asfortranarray(a)
+    kept = a.copy()
+    u, s, vh = hs.svd(a, full_matrices=full)
+    k = min(m, n)
+    assert (a == kept).all()
+    assert u.shape == (*stack, m, m if full else k)
+    assert vh.shape == (*stack, n if full else k, n)
+    assert s.shape == (*stack, k)
+    assert (u.dtype, s.dtype, vh.dtype) == (dtype, a.real.dtype, dtype)
+    assert (np.diff(s) <= 0).all()
+    assert (s >= 0).all()
+    size = (m + n + 1) * np.abs(a).max(initial=1)
+    close((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], a, size)
+    for x in (u, vh.conj().swapaxes(-1, -2)):
+        eye = np.eye(x.shape[-1])
+        close(x.conj().swapaxes(-1, -2) @ x, np.broadcast_to(eye, (*stack, *eye.shape)), m + n + 1)
+    expected = np.linalg.svd(a, compute_uv=False)
+    close(s, expected, size)
+    close(hs.svdvals(a), expected, size)
+    close(hs.svd(a, compute_uv=False), expected, size)
+
+
+@pytest.mark.parametrize("shape", [(900, 60), (60, 900), (300, 200), (50, 900)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tall_and_wide(shape, dtype):
+    a = random(shape, dtype)
+    u, s, vh = hs.svd(a, full_matrices=False)
+    assert np.abs((u * s) @ vh - a).max() <= 300 * eps(a) * s[0]
+    assert np.abs(hs.svdvals(a) - np.linalg.svd(a, compute_uv=False)).max() <= 300 * eps(a) * s[0]
+
+
+@given(
+    m=sides, n=sides, dtype=dtypes, seed=seeds, stack=stacks, rank=st.integers(0, 9),
+)  # fmt: skip
+def test_pinv(m, n, dtype, seed, stack, rank):
+    rank = min(m, n, rank)
+    a = random((*stack, m, rank), dtype, seed) @ random((*stack, rank, n), dtype, seed + 1)
+    rtol = 1e-3 if eps(a) > 1e-10 else 1e-9
+    found, ranks = hs.pinv(a, rtol=rtol, return_rank=True)
+    assert found.shape == (*stack, n, m)
+    assert found.dtype == dtype
+    expected = np.linalg.pinv(a, rcond=rtol)
+    size = (m + n + 1) * np.abs(expected).max(initial=1) ** 2 * np.abs(a).max(initial=1)
+    close(found, expected, size)
+    assert np.array_equal(
+        ranks, np.linalg.matrix_rank(a, rtol=rtol) if min(m, n) else np.zeros(stack)
+    )
+    if not stack:
+        assert isinstance(ranks, int)
+
+
+def test_tolerances_are_scipys():
+    a = np.diag([1.0, 1e-3, 1e-17])
+    for options in ({}, {"atol": 1e-2}, {"rtol": 1e-2}, {"atol": 1e-4, "rtol": 0.0}, {"rtol": 0.0}):
+        ours, rank = hs.pinv(a, return_rank=True, **options)
+        theirs, its = sla.pinv(a, return_rank=True, **options)
+        np.testing.assert_allclose(ours, theirs)
+        assert rank == its
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: hs.svd(np.ones(3)), ValueError, "a must be a matrix"),
+        (lambda: hs.svd([[np.nan]]), ValueError, "must not contain infs or NaNs"),
+        (lambda: hs.svd([[1.0]], lapack_driver="x"), ValueError, "lapack_driver must be one of"),
+        (
+            lambda: hs.svd([[1.0]], full_matrices="x"),
+            TypeError,
+            "full_matrices must be True or False",
+        ),
+        (lambda: hs.svdvals([[np.inf]]), ValueError, "must not contain infs or NaNs"),
+        (lambda: hs.pinv([[1.0]], atol=-1), ValueError, "atol must be at least 0"),
+        (lambda: hs.pinv([[1.0]], rtol=-1), ValueError, "rtol must be at least 0"),
+        (lambda: hs.pinv([[1.0]], rtol=np.nan), ValueError, "rtol must be finite"),
+        (lambda: hs.pinv(np.ma.ones((2, 2))), TypeError, "a is a masked array"),
+    ],
+)
+def test_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_integers_and_half_precision():
+    assert hs.svdvals([[3, 0], [4, 5]]).dtype == np.float64
+    assert hs.eigvalsh(np.eye(2, dtype=np.float16)).dtype == np.float32
