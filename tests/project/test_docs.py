@@ -36,6 +36,20 @@ def _without_windows(monkeypatch):
     importlib.import_module("matplotlib.pyplot").close("all")
 
 
+INCLUDED = re.compile(r"^```\{include\} (\S+)\n((?::.*\n)*)", re.M)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_page_includes_is_there(path):
+    """The texts where the included part starts and ends, in this order."""
+    for name, options in INCLUDED.findall(path.read_text(encoding="utf-8")):
+        included = (path.parent / name).read_text(encoding="utf-8")
+        place = 0
+        for marker in re.findall(r'^:(?:start-after|end-before): "(.*)"$', options, re.M):
+            place = included.find(marker, place)
+            assert place >= 0, f"{name} has no {marker!r}"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path, tmp_path, monkeypatch, capsys):
     """Python blocks run in order in one namespace; `hetsched` lines of sh blocks succeed; printed
