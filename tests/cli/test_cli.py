@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -294,12 +295,18 @@ def test_demo(tmp_path, capsys, monkeypatch):
     """The whole demo, small. The runs whose times it divides do the same work, and none beats the
     bound that it prints."""
     compare, compared = demo._compare, []
+    emulated, pools = demo._emulated, []
 
-    def kept(report, pool, A, B):
-        found = compare(report, pool, A, B)
-        compared.append((pool, A, B, *found[1:]))
+    def made(*given):
+        pools.append(emulated(*given))
+        return pools[-1]
+
+    def kept(report, A, B, **options):
+        found = compare(report, A, B, **options)
+        compared.append((pools[-1], A, B, *found[1:]))
         return found
 
+    monkeypatch.setattr(demo, "_emulated", made)
     monkeypatch.setattr(demo, "_compare", kept)
     assert cli.main(["demo", "-o", str(tmp_path / "new"), "--size", "400"]) == 0
     out = capsys.readouterr().out
@@ -325,6 +332,34 @@ def test_demo(tmp_path, capsys, monkeypatch):
         for run in runs:
             assert run.ideal == pytest.approx(work / pool.platform.speeds.sum() * pool.time_scale)
             assert run.makespan > run.ideal
+
+
+@pytest.mark.parametrize("late", [1, 9])
+def test_demo_on_a_host_that_falls_behind(tmp_path, capsys, monkeypatch, late):
+    """It tries again with slower workers. If that does not help it says so, and no ratio."""
+    slower, run, emulated = [], hs.Pool.run, demo._emulated
+
+    def made(gigaflops, seconds, factor):
+        slower.append(factor)
+        return emulated(gigaflops, seconds, factor)
+
+    def disturbed(pool, *given, **options):
+        with warnings.catch_warnings():  # of a busy machine that runs this test
+            warnings.simplefilter("ignore", hs.EmulationWarning)
+            found = run(pool, *given, **options)
+        if len(slower) <= late:
+            warnings.warn("the host could not keep up", hs.EmulationWarning, stacklevel=2)
+        return found
+
+    monkeypatch.setattr(hs.Pool, "run", disturbed)
+    monkeypatch.setattr(demo, "_emulated", made)
+    monkeypatch.setattr(demo, "_digits", lambda report: None)
+    assert cli.main(["demo", "-o", str(tmp_path), "--size", "300"]) == 0
+    out = capsys.readouterr().out
+    assert slower == [1.0, 4.0]
+    assert "these workers are 4 times slower than planned" in out
+    assert ("times as fast (predicted:" in out) == (late == 1)
+    assert ("its times say nothing: the host could not keep up" in out) == (late > 1)
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "sklearn"])
