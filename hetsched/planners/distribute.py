@@ -219,7 +219,7 @@ def distribute(
     if times.ndim > 1:
         if counts is not None:
             raise ValueError(
-                f"counts are for one n and cycle_times of one dimension, got shape {times.shape}"
+                f"counts are for cycle_times of one dimension, got shape {times.shape}"
             )
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)

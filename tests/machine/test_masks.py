@@ -34,6 +34,16 @@ def workers():
 def look(pool=hs):
     assert np.allclose(pool.matmul(A, A), RIGHT)
     return [sorted(os.sched_getaffinity(0)), workers()]
+def own(mask):
+    # a core for each of two, or what both share
+    return [[cpu] for cpu in mask] if len(mask) == 2 else [mask] * 2
+def settled(mask, pool=hs):
+    # a run whose cores others do not take: the engine moves threads away from them
+    for _ in range(100):
+        found = look(pool)
+        if found == own(mask):
+            break
+    return found
 def tell(found):
     os.write(1, f"{json.dumps(found)}\\n".encode())
 """
@@ -61,7 +71,7 @@ EACH = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    tell("
 @linux
 @needs_two
 def test_the_shared_pool_has_the_cpus_of_the_mask():
-    for mask_, found in results(f"{EACH}look())"):
+    for mask_, found in results(f"{EACH}settled(mask, hs) if len(mask) == 2 else look())"):
         assert found == [[cpu] for cpu in mask_]
 
 
@@ -70,7 +80,7 @@ def test_the_shared_pool_has_the_cpus_of_the_mask():
 @pytest.mark.parametrize("pool", ["hs.Pool(2)", "hs.Pool(hs.Platform.star([1, 2]))", "hs.Pool()"])
 def test_an_explicit_pool_keeps_its_workers_and_follows_the_mask(pool):
     """Where they are more than cpus, none is pinned."""
-    for mask_, found, size in results(f"pool = {pool}\n{EACH}[*look(pool), len(pool)])"):
+    for mask_, found, size in results(f"pool = {pool}\n{EACH}[*settled(mask, pool), len(pool)])"):
         assert size == 2
         assert found == ([[cpu] for cpu in mask_] if len(mask_) == 2 else [mask_] * 2)
 
