@@ -206,7 +206,11 @@ class TestPlanMatmul:
             ({"dtype": "int32"}, TypeError, "dtype"),
             ({"block": 0}, ValueError, "block must be"),
             ({"communication": "twice"}, ValueError, "communication must be"),
-            ({"method": "het"}, ValueError, "block must be given"),
+            (
+                {"method": "het", "platform": hs.Platform.star([1, 2], memory=[12, 12])},
+                ValueError,
+                "block must be given: the memory of workers is counted in blocks",
+            ),
             (
                 {"method": "het", "block": 4, "communication": "pccs"},
                 ValueError,
@@ -220,6 +224,16 @@ class TestPlanMatmul:
             hs.plan_matmul(
                 given.pop("m"), given.pop("n"), given.pop("k"), given.pop("platform"), **given
             )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "blocks"),
+    [((800, 900, 700), (10, 12, 9)), ((100, 90, 70), (12, 10, 8)), ((3, 4, 5), (3, 4, 5))],
+)
+def test_blocks_have_a_usual_side(sizes, blocks):
+    """80, as in the 2008 paper, and at least ten of them on the shorter side of C."""
+    star = hs.Platform.star([0.01, 0.02], [0.1, 0.2])
+    assert hs.plan_matmul(*sizes, star, method="het").shape == blocks
 
 
 def test_layers_are_converted():

@@ -19,6 +19,10 @@ from .star import METHODS as CHUNKS
 from .star import StarPlan, plan_product
 
 
+#: Side of blocks in the 2008 paper.
+_USUAL = 80
+
+
 @overload
 def plan_matmul(
     m: int, n: int, k: int, platform: Platform | ArrayLike, *,
@@ -61,7 +65,8 @@ def plan_matmul(
         method of either can be named.
     block : int, optional
         Boxes are cut at multiples of it; default 1. For a plan of `plan_product`, the side of its
-        blocks, which must be given unless the platform's unit is a block update with known flops.
+        blocks. It must be given if memory is limited, unless the platform's unit is a block update
+        with known flops. Without limits it is 80, or less for small products.
     communication : str
         For boxes, see `Pool.plan`.
     dtype : dtype_like
@@ -110,7 +115,11 @@ def plan_matmul(
         if check.flag("deterministic", deterministic):
             raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
         check.product_sizes(m, n, k, low=1)  # the master has something to send
-        q = _side(platform, kind) if block is None else check.integer("block", block, low=1)
+        q = (
+            _side(platform, kind, min(m, n))
+            if block is None
+            else check.integer("block", block, low=1)
+        )
         if platform.unit is None:
             platform = Platform(
                 platform.workers, platform.links, shape=platform.shape, unit=Unit.gigaflop()
@@ -131,13 +140,19 @@ def plan_matmul(
     )
 
 
-def _side(platform: Platform, dtype: np.dtype[np.generic]) -> int:
-    """Side of the blocks that the platform's unit implies."""
+def _side(platform: Platform, dtype: np.dtype[np.generic], least: int) -> int:
+    """Side of the blocks that the platform's unit implies, or a usual one.
+
+    least : the shorter side of C, which gets at least ten blocks, unless blocks are 80 long.
+    """
     unit = platform.unit
     if unit is not None and unit.bytes is not None:
         q = math.isqrt(round(unit.bytes / dtype.itemsize))
         if q and unit == Unit.block_update(q, dtype):
             return q
-    raise ValueError(
-        "block must be given: the platform's unit does not imply the side of the blocks"
-    )
+    if any(memory is not None for memory in platform.memory):
+        raise ValueError(
+            "block must be given: the memory of workers is counted in blocks, and the platform's"
+            " unit does not imply their side"
+        )
+    return max(1, min(_USUAL, least // 10))

@@ -179,8 +179,9 @@ if MPI.COMM_WORLD.rank == 0:
             ("--method", "het", "--memory", "60", "--block", "4"),
             ["measurement", "arguments", "plan", "memory", "file"],
         ),
+        (("--method", "orroml"), ["measurement", "arguments", "plan", "memory", "file"]),
     ],
-    ids=["alone", "platform", "star"],
+    ids=["alone", "platform", "star", "star of usual blocks"],
 )
 def test_run_agrees_no_more_than_needed(tmp_path, monkeypatch, options, calls):
     """One communicator, and an agreement on each of these."""
