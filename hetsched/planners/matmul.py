@@ -18,7 +18,6 @@ from .product_methods import plan_boxes
 from .star import METHODS as CHUNKS
 from .star import StarPlan, plan_product
 
-
 #: Side of blocks in the 2008 paper.
 _USUAL = 80
 
