@@ -1,8 +1,7 @@
 """Eigenvalues of Hermitian matrices, singular values, and what follows from them.
 
-The reductions to tridiagonal and bidiagonal form are those of NumPy's LAPACK. The engine does what
-comes before and after them: it makes tall matrices small by QR, reduces generalised problems by
-Cholesky, and multiplies.
+NumPy's LAPACK reduces to tridiagonal and bidiagonal form. The engine does what comes before and
+after: it makes tall matrices small by QR, reduces generalised problems by Cholesky, and multiplies.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def _standard(resources: Resources, a: Array, factor: Array, lower: bool, kind: 
 
 
 def _general(resources: Resources, vectors: Array, factor: Array, lower: bool, kind: int) -> Array:
-    """Eigenvectors of the generalised problem, from those of the standard one."""
+    """Eigenvectors of the generalised problem, from eigenvectors of the standard one."""
     if kind == 3:
         return multiplied(resources, factor if lower else _turned(factor), vectors)
     return _solved(resources, factor, vectors, 2 if lower else 0, lower)
