@@ -59,7 +59,7 @@ def compare(program: Sequence[str], environment: Mapping[str, str], turns: int) 
     with ExitStack() as stack:
         outputs: dict[str, list[IO[bytes]]] = {way: [] for way in ways}
         for turn in range(turns + 1):
-            for way in ["without"] if not turn else ways if turn % 2 else reversed(ways):
+            for way in _order(turn):
                 output = stack.enter_context(tempfile.TemporaryFile())
                 with _input() as given:
                     start = time.perf_counter()
@@ -78,6 +78,13 @@ def compare(program: Sequence[str], environment: Mapping[str, str], turns: int) 
         print(_times(seconds))
         print("\n".join(_outputs(outputs)))
     return 0
+
+
+def _order(turn: int) -> tuple[str, ...]:
+    """First a run without hetsched alone, then both; each of them begins every second turn."""
+    if turn == 0:
+        return ("without",)
+    return ("without", "with") if turn % 2 else ("with", "without")
 
 
 def _input() -> IO[bytes]:
