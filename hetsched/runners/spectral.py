@@ -195,11 +195,8 @@ def pseudo_inverse(
     a = matrices("a", given)
     return_rank = check.flag("return_rank", return_rank)
     absolute = 0.0 if atol is None else check.number("atol", atol, low=0.0)
-    # as SciPy: with atol alone, there is no relative tolerance
     precision = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    relative = (
-        check.number("rtol", rtol, low=0.0) if rtol is not None else precision * (atol is None)
-    )
+    relative = precision if rtol is None else check.number("rtol", rtol, low=0.0)
     if check.flag("check_finite", check_finite):
         require_finite(a)
     u, s, vh = decomposition(resources, a, False, True)

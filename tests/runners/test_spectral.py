@@ -205,7 +205,14 @@ def test_pinv(m, n, dtype, seed, stack, rank):
 
 def test_tolerances_are_scipys():
     a = np.diag([1.0, 1e-3, 1e-17])
-    for options in ({}, {"atol": 1e-2}, {"rtol": 1e-2}, {"atol": 1e-4, "rtol": 0.0}, {"rtol": 0.0}):
+    for options in (
+        {},
+        {"atol": 1e-20},
+        {"atol": 1e-2},
+        {"rtol": 1e-2},
+        {"atol": 1e-4, "rtol": 0.0},
+        {"rtol": 0.0},
+    ):
         ours, rank = hs.pinv(a, return_rank=True, **options)
         theirs, its = sla.pinv(a, return_rank=True, **options)
         np.testing.assert_allclose(ours, theirs)
