@@ -150,7 +150,7 @@ def difference(one: IO[bytes], other: IO[bytes]) -> Difference | None:
             return worst
         if lines[0] == lines[1]:
             continue
-        texts = [b" ".join(_NUMBER.sub(b" # ", text).split()) for text in lines]
+        texts = [[b" ".join(part.split()) for part in _NUMBER.split(text)] for text in lines]
         if texts[0] != texts[1] or not all(lines):
             return Difference(line)
         for numbers in zip(*map(_NUMBER.findall, lines), strict=True):

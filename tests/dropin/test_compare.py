@@ -26,6 +26,7 @@ from hetsched.cli.compare import Difference, difference
         ("1\n", "inf\n", Difference(1, (b"1", b"inf"), float("inf"))),
         ("1\n", "nan\n", Difference(1, (b"1", b"nan"), float("inf"))),
         ("a 1\n", "b 1\n", Difference(1)),
+        ("#\n", "5\n", Difference(1)),
         ("1 2\n", "1 2 3\n", Difference(1)),
         ("1\n2\n", "1\n", Difference(2)),
         ("1\n", "1\n2\n", Difference(2)),
