@@ -285,7 +285,8 @@ class TestOtherNumbers:
                 rng.integers(0, 9, shape).astype(dtype) for shape, dtype in ((a, left), (b, right))
             )
             for found in (hs.matmul(A, B), pool.matmul(A, B)):
-                expected = np.matmul(A, B)
+                with np.errstate(invalid="ignore"):  # NumPy's kernels may read beyond its buffers
+                    expected = np.matmul(A, B)
                 assert type(found) is type(expected)
                 assert getattr(found, "dtype", None) == getattr(expected, "dtype", None)
                 assert np.array_equal(found, expected)  # small integers: no rounding
