@@ -533,16 +533,12 @@ class Platform(Frozen):
                 time = check.number(f"the cycle-time of {name}", new, above=0.0)
                 new = Worker(time, old.link_cost, old.memory, old.name, domain=old.domain)
             workers[places[name]] = new
-        return Platform(
-            workers,
-            self.links,
-            shape=self.shape,
-            right=self.right,
-            down=self.down,
-            unit=self.unit,
-            nodes=self.nodes,
-            blocks=self.blocks,
-        )
+        return self._with(workers=workers)
+
+    def _with(self, **changed: Any) -> Platform:
+        """The platform with some of its parameters changed."""
+        names = ("workers", "links", "shape", "right", "down", "unit", "nodes", "blocks")
+        return Platform(**{name: getattr(self, name) for name in names} | changed)
 
     def to(self, unit: Unit) -> Platform:
         """The same platform in other units.
@@ -590,16 +586,7 @@ class Platform(Frozen):
         ]
         costs = (self.links, self.right, self.down)
         links, right, down = (None if x is None else x * data for x in costs)
-        return Platform(
-            workers,
-            links,
-            shape=self.shape,
-            right=right,
-            down=down,
-            unit=unit,
-            nodes=self.nodes,
-            blocks=self.blocks,
-        )
+        return self._with(workers=workers, links=links, right=right, down=down, unit=unit)
 
     def per(self, unit: Unit, what: str) -> Platform:
         """The platform in the unit that `what` needs.

@@ -59,8 +59,8 @@ def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, in
     """The sizes m, n, k of a product C (m x n) = A (m x k) B (k x n), given as such, or as the
     shapes of A and B in place of m and n."""
     if k is not None:
-        sizes = (integer(name, size, low=low) for name, size in (("m", m), ("n", n), ("k", k)))
-        return next(sizes), next(sizes), next(sizes)
+        m, n, k = (integer(name, x, low=low) for name, x in (("m", m), ("n", n), ("k", k)))
+        return m, n, k
     shapes = [tuple(shape) if isinstance(shape, Sequence) else () for shape in (m, n)]
     if [len(shape) for shape in shapes] != [2, 2]:
         raise TypeError(

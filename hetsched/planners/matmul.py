@@ -115,7 +115,7 @@ def plan_matmul(
             raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
         check.product_sizes(m, n, k, low=1)  # the master has something to send
         q = (
-            _side(platform, kind, min(m, n))
+            _side(platform, kind, limited, min(m, n))
             if block is None
             else check.integer("block", block, low=1)
         )
@@ -139,9 +139,10 @@ def plan_matmul(
     )
 
 
-def _side(platform: Platform, dtype: np.dtype[np.generic], least: int) -> int:
+def _side(platform: Platform, dtype: np.dtype[np.generic], limited: bool, least: int) -> int:
     """Side of the blocks that the platform's unit implies, or a usual one.
 
+    limited : whether memory is limited.
     least : the shorter side of C, which gets at least ten blocks, unless blocks are 80 long.
     """
     unit = platform.unit
@@ -149,7 +150,7 @@ def _side(platform: Platform, dtype: np.dtype[np.generic], least: int) -> int:
         q = math.isqrt(round(unit.bytes / dtype.itemsize))
         if q and unit == Unit.block_update(q, dtype):
             return q
-    if any(memory is not None for memory in platform.memory):
+    if limited:
         raise ValueError(
             "block must be given: the memory of workers is counted in blocks, and the platform's"
             " unit does not imply their side"

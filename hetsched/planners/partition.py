@@ -332,10 +332,10 @@ def partition(
     speeds : (p,) or (..., p) array_like, optional
         Given instead of areas; the plan has cycle_times 1 / speeds.
     rects : (p, 4) or (p, k, 4) array_like, optional
-        row, col, height, width of each worker's rectangle (or rectangles). They are certified as
-        they are; the plan has method "given". Rectangles without height or width are left out. They
-        must tile the shape, or the unit square up to 1e-9 of its side. `imbalance` says how far
-        they are from the areas.
+        row, col, height, width of each worker's rectangle (or rectangles); for a stack of areas
+        (..., p, 4) or (..., p, k, 4). They are certified as they are; the plan has method "given".
+        Rectangles without height or width are left out. They must tile the shape, or the unit
+        square up to 1e-9 of its side. `imbalance` says how far they are from the areas.
     objective : {"sum", "max"}
         Minimise the sum of the half perimeters, or the largest one. Only "best", "interval" and
         "guillotine" minimise the largest; the other methods report it.

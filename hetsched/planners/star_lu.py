@@ -235,11 +235,6 @@ def plan_star_lu(
     end = None if budget is None else start + check.number("budget", budget, low=0.0)
     if width is not None:
         width = check.integer("width", width, low=1, high=n)
-    if not isinstance(platform, Platform):
-        raise TypeError(
-            "platform must be a Platform with link costs and memory, such as"
-            f" Platform.star(cycle_times, link_costs, memory), got {type(platform).__name__}"
-        )
     times, costs, memory = star_of(platform, (n, n, n))
     master = (
         float(times.min())

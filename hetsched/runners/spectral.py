@@ -16,7 +16,7 @@ from .arguments import matrices, require_finite, squares
 from .product import matmul
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from .operands import Array
     from .workers import Resources
@@ -52,27 +52,35 @@ def eigh(
         raise ValueError(f"b must have the shape of a, {given.shape}, got {other.shape}")
     if check.flag("check_finite", check_finite):
         require_finite(*(x for x in (given, other) if x is not None))
-    part = _subset(given, by_index, by_value)
+    subset = _subset(given, by_index, by_value)
     factor: Array | None = None
     if other is not None:
         dtype = np.promote_types(given.dtype, other.dtype)
         factor = cholesky.factors(
-            resources.threads, other.astype(dtype), lower, False, False, clean=True, name="b"
+            resources.threads,
+            other.astype(dtype, copy=False),
+            lower,
+            False,
+            False,
+            clean=True,
+            name="b",
         )
         given = _standard(resources, given.astype(dtype, copy=False), factor, lower, kind)
     side: Any = "L" if lower else "U"
     if values_only:
-        return part(np.linalg.eigvalsh(given, side))
+        values = np.linalg.eigvalsh(given, side)
+        return values[..., subset(values)]
     values, vectors = np.linalg.eigh(given, side)
     if factor is not None:
         vectors = _general(resources, vectors, factor, lower, kind)
-    return part(values), part(vectors)
+    kept = subset(values)
+    return values[..., kept], vectors[..., kept]
 
 
 def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
-    """A function that takes the wanted part of eigenvalues, or of vectors in columns."""
+    """A function of all eigenvalues that returns the index of the wanted ones."""
     if by_index is None and by_value is None:
-        return lambda x: x
+        return lambda values: slice(None)
     if by_index is not None and by_value is not None:
         raise ValueError("give subset_by_index or subset_by_value, not both")
     n = a.shape[-1]
@@ -80,7 +88,7 @@ def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
         low, high = _pair("subset_by_index", by_index)
         first = check.integer("subset_by_index[0]", low, low=0, high=max(n - 1, 0))
         last = check.integer("subset_by_index[1]", high, low=first, high=max(n - 1, 0))
-        return lambda x: x[..., first : last + 1]
+        return lambda values: slice(first, last + 1)
     if a.ndim > 2:
         raise ValueError(
             "subset_by_value is for one matrix: each of a stack may have other numbers"
@@ -91,14 +99,7 @@ def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
     )
     if not bounds[0] < bounds[1]:
         raise ValueError(f"subset_by_value must increase, got {check.shown(by_value)}")
-    kept: list[NDArray[np.bool_]] = []
-
-    def part(x: Array) -> Array:
-        if x.ndim == 1:  # the values come first
-            kept.append((bounds[0] < x) & (x <= bounds[1]))
-        return x[..., kept[0]]
-
-    return part
+    return lambda values: (bounds[0] < values) & (values <= bounds[1])
 
 
 def _pair(name: str, given: Any) -> tuple[Any, Any]:
@@ -116,7 +117,7 @@ def _standard(resources: Resources, a: Array, factor: Array, lower: bool, kind: 
     whole = systems.mirrored(a, lower, True)
     if kind > 1:  # L^H a L
         left, right = (_turned(factor), factor) if lower else (factor, _turned(factor))
-        return multiplied(resources, multiplied(resources, left, whole), right)
+        return _multiplied(resources, _multiplied(resources, left, whole), right)
     half = _solved(resources, factor, whole, 0 if lower else 2, lower)  # L^-1 a
     return _turned(_solved(resources, factor, _turned(half), 0 if lower else 2, lower))
 
@@ -124,7 +125,7 @@ def _standard(resources: Resources, a: Array, factor: Array, lower: bool, kind: 
 def _general(resources: Resources, vectors: Array, factor: Array, lower: bool, kind: int) -> Array:
     """Eigenvectors of the generalised problem, from eigenvectors of the standard one."""
     if kind == 3:
-        return multiplied(resources, factor if lower else _turned(factor), vectors)
+        return _multiplied(resources, factor if lower else _turned(factor), vectors)
     return _solved(resources, factor, vectors, 2 if lower else 0, lower)
 
 
@@ -137,7 +138,7 @@ def _solved(resources: Resources, factor: Array, x: Array, trans: int, lower: bo
     return triangular.solution(resources.threads, factor, x, trans, lower, False, False, False, "b")
 
 
-def multiplied(resources: Resources, x: Array, y: Array) -> Array:
+def _multiplied(resources: Resources, x: Array, y: Array) -> Array:
     """x y."""
     found: Array = matmul(resources, None, x, y, None, 1.0, 0.0, "auto", 1, "once", False, None)
     return found
@@ -180,7 +181,7 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
         return np.linalg.svd(r, compute_uv=False)
     q, r = qr.by_item(a, lambda x: qr.parts(threads, x, "economic"))
     u, s, vh = np.linalg.svd(r)
-    return multiplied(resources, q, u), s, vh
+    return _multiplied(resources, q, u), s, vh
 
 
 def pseudo_inverse(
@@ -203,6 +204,6 @@ def pseudo_inverse(
     large = s > absolute + relative * s.max(-1, keepdims=True, initial=0.0)
     with np.errstate(divide="ignore"):
         inverse = np.where(large, 1 / np.where(large, s, 1), 0).astype(s.dtype)
-    found = multiplied(resources, _turned(vh) * inverse[..., None, :], _turned(u))
+    found = _multiplied(resources, _turned(vh) * inverse[..., None, :], _turned(u))
     rank = np.count_nonzero(large, axis=-1)
     return (found, rank if a.ndim > 2 else int(rank)) if return_rank else found
