@@ -37,11 +37,11 @@ def look(pool=hs):
 def own(mask):
     # a core for each of two, or what both share
     return [[cpu] for cpu in mask] if len(mask) == 2 else [mask] * 2
-def settled(mask, pool=hs):
+def settled(wanted, pool):
     # a run whose cores others do not take: the engine moves threads away from them
     for _ in range(100):
         found = look(pool)
-        if found == own(mask):
+        if found == wanted:
             break
     return found
 def tell(found):
@@ -71,7 +71,7 @@ EACH = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    tell("
 @linux
 @needs_two
 def test_the_shared_pool_has_the_cpus_of_the_mask():
-    for mask_, found in results(f"{EACH}settled(mask, hs) if len(mask) == 2 else look())"):
+    for mask_, found in results(f"{EACH}settled(own(mask), hs) if len(mask) == 2 else look())"):
         assert found == [[cpu] for cpu in mask_]
 
 
@@ -80,7 +80,9 @@ def test_the_shared_pool_has_the_cpus_of_the_mask():
 @pytest.mark.parametrize("pool", ["hs.Pool(2)", "hs.Pool(hs.Platform.star([1, 2]))", "hs.Pool()"])
 def test_an_explicit_pool_keeps_its_workers_and_follows_the_mask(pool):
     """Where they are more than cpus, none is pinned."""
-    for mask_, found, size in results(f"pool = {pool}\n{EACH}[*settled(mask, pool), len(pool)])"):
+    for mask_, found, size in results(
+        f"pool = {pool}\n{EACH}[*settled(own(mask), pool), len(pool)])"
+    ):
         assert size == 2
         assert found == ([[cpu] for cpu in mask_] if len(mask_) == 2 else [mask_] * 2)
 
@@ -144,11 +146,7 @@ if child == 0:
     tell(look(pool))
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-for _ in range(100):
-    found = look(pool)
-    if found[1] == [[{ONE}], [{OTHER}]]:
-        break
-tell(found)
+tell(settled([{CPUS}, [[{ONE}], [{OTHER}]]], pool))
 """
     child, parent = results(code)
     assert child == [[OTHER], [[OTHER]] * workers]
