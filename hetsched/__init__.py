@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
     from .planners.remap import RentOrBuy
+    from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
     from .planners.stacked import PlanStack
     from .planners.star import StarPlan, plan_product
@@ -104,6 +105,7 @@ _PUBLIC = {
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
     "planners.remap": ("RentOrBuy",),
+    "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
     "planners.stacked": ("PlanStack",),
     "planners.star": ("StarPlan", "plan_product"),
@@ -237,6 +239,7 @@ __all__ = [
     "plan_product",
     "plan_star_lu",
     "qr",
+    "replan",
     "ring_profile",
     "simulate",
     "slice_ring",

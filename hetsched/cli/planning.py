@@ -9,15 +9,21 @@ import argparse
 import csv
 import io
 import json
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from .._base.table import Table
+from ..errors import InfeasibleError
 from ..plan import FORMAT, Plan, simulate
 from ..planners.distribute import distribute
 from ..planners.floorplan import METHODS as PARTITIONS
 from ..planners.matmul import plan_matmul
 from ..planners.partition import Partition, partition
-from ..platform import Platform
+from ..planners.product import ProductPlan
+from ..planners.replan import replan
+from ..platform import UNIT, Platform
 from ..plots.canvas import free_figure
 from ..trace import Trace
 from .output import require_output, require_picture, require_trace, write_picture, write_trace
@@ -207,23 +213,41 @@ def _show(given: argparse.Namespace, plan: Plan) -> None:
         print(_csv(plan), end="")
     else:
         print(_rows(plan))
-        print(plan.certificate)
+        print(_certificate(plan))
+
+
+def _certificate(plan: Plan) -> str:
+    """The certificate's sentence, and the unit of times if it is known."""
+    sentence = plan.certificate
+    if plan.unit is None or sentence.objective != "makespan":
+        return str(sentence)
+    return f"{sentence}\ntimes in seconds, cycle-times in seconds per {plan.unit.work}"
 
 
 def _rows(plan: Plan) -> Table:
-    """One row for each worker, or for each rectangle of a partition."""
-    if not isinstance(plan, Partition):
+    """One row for each worker; for each rectangle of a partition, each box of a product."""
+    places: tuple[str, ...]
+    if isinstance(plan, Partition):
+        places, pieces = ("row", "col", "height", "width"), plan.pieces
+        sizes = pieces[:, 3:].prod(axis=1)
+    elif isinstance(plan, ProductPlan) and len(plan.boxes):
+        places, pieces = ("row", "col", "depth", "height", "width", "length"), plan.boxes
+        sizes = pieces[:, 4:].astype(np.float64).prod(axis=1)
+    else:
         return plan.table()
-    places = ("row", "col", "height", "width")
-    whole = float((plan.pieces[:, 3] * plan.pieces[:, 4]).sum())
-    return Table(
+    table = Table(
         {
             "worker": plan.names[int(piece[0])],
             **dict(zip(places, piece[1:], strict=True)),
-            "share": piece[3] * piece[4] / whole,
+            "share": share,
         }
-        for piece in plan.pieces.tolist()
+        for piece, share in zip(pieces.tolist(), (sizes / float(sizes.sum())).tolist(), strict=True)
     )
+    if isinstance(plan, ProductPlan):
+        times = plan.flops.sum() / UNIT * plan.cycle_times[pieces[:, 0]]
+        for row, time in zip(table, times.tolist(), strict=True):
+            row["busy"] = row["share"] * time
+    return table
 
 
 def _draw(what: Plan | Trace, path: str) -> None:
@@ -246,8 +270,12 @@ def _simulate(given: argparse.Namespace) -> None:
     if given.plot:
         require_picture("--plot", given.plot)
     plan: Plan = Plan.load(given.plan)
+    again = None
     if given.platform:
-        plan = plan.on(Platform.load(given.platform))
+        platform, before = Platform.load(given.platform), plan
+        plan = before.on(platform)
+        with suppress(TypeError, InfeasibleError):  # of another kind, or there is no plan
+            again = replan(before, platform)
     trace = simulate(plan)
     if given.trace:
         write_trace(trace, given.trace)
@@ -259,7 +287,12 @@ def _simulate(given: argparse.Namespace) -> None:
         dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
     )
     if given.json:
-        print(json.dumps({"makespan": trace.makespan, "unit": trace.unit, "workers": list(rows)}))
+        times = {"makespan": trace.makespan, "unit": trace.unit}
+        if again is not None:
+            times["makespan_of_new_plan"] = again.value
+        print(json.dumps({**times, "workers": list(rows)}))
         return
     print(rows)
-    print(plan.certificate)
+    print(_certificate(plan))
+    if again is not None:
+        print(f"a new plan for these workers: {again.certificate}")

@@ -90,6 +90,8 @@ class ProductPlan(Plan):
         sender, or -1). None on a star, where each worker receives all data over its own link.
     links : (p, p) float64 array or None
         Time per gigabyte from the row's worker to the column's, if there are messages.
+    itemsize : int
+        Bytes of an element.
     domains : Domains or None
         For the method "domains": what each domain of the platform packs, reads from other nodes,
         and waits for.
@@ -112,6 +114,7 @@ class ProductPlan(Plan):
     messages: NDArray[Any] | None = None
     links: NDArray[np.float64] | None = None
     domains: Domains | None = None
+    itemsize: int = 8
 
     _table: ClassVar = {
         "shape": schema.Sizes("m", "n", "k"),
@@ -145,6 +148,7 @@ class ProductPlan(Plan):
             )
         ),
         "links": schema.Maybe(schema.Array("f8", "p", "p")),
+        "itemsize": schema.Integer(1, 64),
         "domains": schema.Maybe(
             schema.Record(
                 Domains,
@@ -670,6 +674,7 @@ def _with_times(
         triangle=triangle,
         flops=check.frozen(np.bincount(boxes[:, 0], flops, len(platform)).astype(np.float64)),
         sent=check.frozen(sent),
+        itemsize=task.itemsize,
         communication=task.communication,
         **timed,
         messages=None if messages is None else check.frozen(messages),

@@ -491,6 +491,30 @@ def test_distribute_and_partition(files, capsys):
     assert hs.Plan.load("zones.json") == plan
 
 
+PRODUCT = ["plan", 60, 50, 40, "--platform", "p.toml", "--method", "columns"]
+
+
+def test_what_a_new_plan_would_take(files, capsys):
+    shown(capsys, *PRODUCT, "-o", "plan.json")
+    plan, other = hs.Plan.load("plan.json"), hs.Platform.star([6, 10, 60])
+    other.save("other.toml")
+    again = hs.replan(plan, other)
+    assert again.makespan < plan.on(other).makespan
+    text = shown(capsys, "simulate", "plan.json", "--platform", "other.toml")
+    assert text.splitlines()[-1] == f"a new plan for these workers: {again.certificate}"
+    found = shown(capsys, "simulate", "plan.json", "--platform", "other.toml", "--json")
+    assert json.loads(found)["makespan_of_new_plan"] == again.makespan
+    hs.cuboids([1, 2, 3], shape=(4, 5, 6)).save("boxes.json")  # cannot be planned again
+    assert "new plan" not in shown(capsys, "simulate", "boxes.json", "--platform", "other.toml")
+
+
+def test_units_of_times_are_said(files, capsys):
+    unit = hs.Unit.gigaflop()
+    hs.Platform.star([3, 5], unit=unit).save("s.toml")
+    out = shown(capsys, "plan", 60, 50, 40, "--platform", "s.toml")
+    assert out.splitlines()[-1] == "times in seconds, cycle-times in seconds per gigaflop"
+
+
 def test_plan_and_simulate(files, capsys):
     pytest.importorskip("matplotlib")
     out = shown(
@@ -526,6 +550,11 @@ def test_plan_and_simulate(files, capsys):
         == 2 * plan.makespan
     )
     assert "middle" in shown(capsys, "simulate", "plan.json")
+    rows = [line.split(",") for line in shown(capsys, *PRODUCT, "--csv").splitlines()]
+    assert rows[0][1:] == ["row", "col", "depth", "height", "width", "length", "share", "busy"]
+    assert [[int(x) for x in row[1:7]] for row in rows[1:]] == plan.boxes[:, 1:].tolist()
+    assert max(float(row[8]) for row in rows[1:]) == pytest.approx(plan.makespan)
+    assert "seconds" not in shown(capsys, *PRODUCT)
     assert {"plan.pdf", "t.csv", "t.svg"} <= set(listing())
 
 

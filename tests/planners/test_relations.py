@@ -113,6 +113,7 @@ def test_every_planner_has_relations():
         hs.measure,
         hs.topology,
         hs.simulate,
+        hs.replan,
         hs.matmul,
         hs.matmul_files,
         hs.map_tasks,

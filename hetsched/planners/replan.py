@@ -1,0 +1,124 @@
+"""A new plan for the work of another plan, when the workers have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..plan import Plan
+from ..platform import Platform, as_platform
+from .distribute import Distribution, distribute
+from .divisible import DivisibleLoad, divisible_load
+from .factor import FactorPlan, plan_factor
+from .layers import LayersPlan, layers_star
+from .lu_grid import LuGrid, lu_grid
+from .lu_pattern import LuPattern, lu_pattern
+from .partition import Partition, partition
+from .product import ProductPlan
+from .product_methods import plan_boxes
+from .ring import SliceRing, slice_ring
+from .star import StarPlan, plan_product
+from .tasks import MinTime, min_time
+from .wavefront import Wavefront, wavefront
+
+#: plan, platform, and {"method": the method asked for}, or {} if that was not one of the planner's.
+_Again = Callable[[Any, Any, Any], Plan]
+
+
+def _boxes(plan: ProductPlan, platform: Platform, method: dict[str, Any]) -> Plan:
+    if plan.triangle:
+        raise TypeError("plan must be of all of C, not of a triangle")
+    m, n, k = plan.shape
+    updates = float(m) * n * k
+    return plan_boxes(
+        m, n, k, platform,
+        communication=plan.communication,
+        itemsize=plan.itemsize,
+        flops_per_update=float(plan.flops.sum()) / updates if updates else 2.0,
+        **method,
+    )  # fmt: skip
+
+
+_PLANNERS: dict[type[Plan], _Again] = {
+    Distribution: lambda plan, platform, _: distribute(int(plan.counts.sum()), platform),
+    DivisibleLoad: lambda plan, platform, method: divisible_load(
+        plan.amount, platform, return_ratio=plan.return_ratio, **method
+    ),
+    FactorPlan: lambda plan, platform, _: plan_factor(
+        plan.shape[0], plan.shape[1], platform, kind=plan.kind, block=plan.block,
+        dtype=plan.dtype, look_ahead=plan.look_ahead,
+    ),
+    LayersPlan: lambda plan, platform, method: layers_star(
+        plan.n, platform, mode=plan.mode, disk=plan.disk, **method
+    ),
+    LuGrid: lambda plan, platform, method: lu_grid(
+        len(plan.owner), platform, link_cost=plan.link_cost, **method
+    ),
+    LuPattern: lambda plan, platform, method: lu_pattern(len(plan.owner), platform, **method),
+    MinTime: lambda plan, platform, _: min_time(
+        plan.tasks, platform, send=plan.send, receive=plan.receive
+    ),
+    Partition: lambda plan, platform, method: partition(
+        platform, shape=plan.shape, objective=plan.objective, link_costs=plan.link_costs,
+        groups=plan.groups, group_cost=plan.group_cost, **method,
+    ),
+    ProductPlan: _boxes,
+    SliceRing: lambda plan, platform, method: slice_ring(
+        platform, work=plan.work, volume=plan.volume, relays=plan.relays,
+        latencies=plan.latencies, **method,
+    ),
+    StarPlan: lambda plan, platform, method: plan_product(
+        plan.shape[0], plan.shape[1], plan.shape[2], platform, returns=plan.returns, **method
+    ),
+    Wavefront: lambda plan, platform, method: wavefront(
+        plan.shape[0], plan.shape[1], platform, order=plan.order, mask=plan.mask, axis=plan.axis,
+        **method,
+    ),
+}  # fmt: skip
+
+#: The value of `asked` for a plan that was given to the planner, not searched by it.
+_GIVEN = "given"
+
+
+def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
+    """A new plan of the same work for other workers, by the planner and method of the first plan.
+
+    ``replan(plan, platform).makespan`` beside ``plan.on(platform).makespan`` says what planning
+    again would gain.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `distribute`, `divisible_load`, `layers_star`, `lu_grid`, `lu_pattern`, `min_time`,
+        `partition`, `plan_factor`, `plan_matmul`, `plan_product`, `slice_ring` or `wavefront`.
+        Options that the plan does not hold, such as a period, a seed or a budget, are the
+        planner's defaults.
+    platform : Platform or (p,) array_like
+        Any number of workers, with links if the plan has messages; or cycle-times alone.
+
+    Raises
+    ------
+    TypeError
+        For other kinds of plans, and for products of a triangle.
+    ValueError, InfeasibleError
+        From the planner.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> plan = hs.distribute(78, [3, 5, 8])
+    >>> plan.on([3, 5, 16]).makespan, hs.replan(plan, [3, 5, 16]).makespan
+    (224.0, 132.0)
+    """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    if type(plan) not in _PLANNERS:
+        kinds = ", ".join(kind.__name__ for kind in _PLANNERS)
+        raise TypeError(f"plan must be one of {kinds}, got a {type(plan).__name__}")
+    platform = as_platform("platform", platform)
+    if plan.unit is not None:
+        platform = platform.per(plan.unit, "the plan")
+    method = {} if plan.asked == _GIVEN else {"method": plan.asked}
+    return _PLANNERS[type(plan)](plan, platform, method)
