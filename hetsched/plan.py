@@ -431,6 +431,20 @@ class Plan(Frozen, Drawn):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(self.load > 0, self.load * times, 0.0)
 
+    @property
+    def imbalance(self) -> float:
+        """Largest time that a worker computes / time of all work divided perfectly over all
+        workers; 1.0 is perfect balance.
+
+        TypeError if the plan has no cycle-times.
+        """
+        busy = self._busy()
+        if busy is None:
+            raise TypeError(f"a {type(self).__name__} has no cycle-times")
+        speeds = relative_speeds(self.cycle_times)  # type: ignore[attr-defined]
+        work = float((speeds * busy).sum())
+        return float(busy.max()) / (work / float(speeds.sum())) if work > 0.0 else 1.0
+
     def table(self) -> Table:
         """One row for each worker: name, load, share of all work, cycle-time (or area, or volume),
         and time that it computes.
@@ -563,8 +577,7 @@ class Plan(Frozen, Drawn):
         return f"<{type(self).__name__}: {self.certificate}{self._shares_text()}>"
 
     def _shares_text(self) -> str:
-        """What the planner was given, and the share of each worker: "; cycle-times 3, 5, 8 get
-        shares ..."."""
+        """What the planner was given, the share of each worker, and how even the shares are."""
         given = getattr(self, self._given, None)
         if given is None or given.ndim != 1 or self._busy() is None or not self.load.sum() > 0:
             return ""
@@ -573,7 +586,10 @@ class Plan(Frozen, Drawn):
         more = ", ..." if len(given) > _FEW else ""
         numbers = ", ".join(f"{x:.3g}" for x in given[first].tolist())
         parts = ", ".join(f"{x:.1%}" for x in shares[first].tolist())
-        return f"; {self._given.replace('_', '-')} {numbers}{more} get shares {parts}{more}"
+        return (
+            f"; {self._given.replace('_', '-')} {numbers}{more} get shares {parts}{more}"
+            f", imbalance {self.imbalance:.4g}"
+        )
 
 
 def plain(value: Any) -> Any:

@@ -229,15 +229,19 @@ def test_table(plan):
     [
         (
             hs.distribute(78, [3, 5, 8]),
-            "; cycle-times 3, 5, 8 get shares 51.3%, 30.8%, 17.9%>",
+            "; cycle-times 3, 5, 8 get shares 51.3%, 30.8%, 17.9%, imbalance 1.013>",
             "cycle-time",
         ),
         (hs.partition([3, 5, 8]), "; areas 0.188, 0.312, 0.5 get shares 18.8%, 31.2%, ", "area"),
-        (hs.cuboids([1, 3]), "; volumes 0.25, 0.75 get shares 25.0%, 75.0%>", "volume"),
+        (
+            hs.cuboids([1, 3]),
+            "; volumes 0.25, 0.75 get shares 25.0%, 75.0%, imbalance 1>",
+            "volume",
+        ),
         (
             hs.distribute(8, [1] * 8),
             "; cycle-times 1, 1, 1, 1, 1, 1, ... get shares "
-            "12.5%, 12.5%, 12.5%, 12.5%, 12.5%, 12.5%, ...>",
+            "12.5%, 12.5%, 12.5%, 12.5%, 12.5%, 12.5%, ..., imbalance 1>",
             "cycle-time",
         ),
     ],
@@ -245,6 +249,16 @@ def test_table(plan):
 def test_it_is_said_what_a_list_was_taken_for(plan, words, column):
     assert words in repr(plan)
     assert column in plan.table()[0]
+
+
+def test_imbalance_is_the_largest_time_over_the_balanced_time():
+    assert hs.distribute(8, [1, 1], counts=[2, 6]).imbalance == 1.5
+    assert hs.distribute(8, [1, 1], counts=[0, 8]).imbalance == 2.0
+    assert hs.distribute(0, [1, 1]).imbalance == 1.0
+    product = hs.plan_matmul(300, 200, 100, hs.Platform.star([1, 2]), method="rows")
+    assert product.imbalance == pytest.approx(product.makespan / product.lower_bound)
+    with pytest.raises(TypeError, match="has no cycle-times"):
+        hs.distribute([4, 5], [[1, 2], [1, 2]]).imbalance  # noqa: B018
 
 
 def test_without_work_there_are_no_shares():

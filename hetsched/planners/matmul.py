@@ -94,7 +94,7 @@ def plan_matmul(
     ...     1000, 1000, 1000, platform, method="columns"
     ... )  # doctest: +NORMALIZE_WHITESPACE
     <ProductPlan: makespan 3.04, lower bound 3.03797, gap 0.07%, optimal among slices into block
-    columns (columns); cycle-times 3, 5, 8 get shares 50.6%, 30.4%, 19.0%>
+    columns (columns); cycle-times 3, 5, 8 get shares 50.6%, 30.4%, 19.0%, imbalance 1.001>
     >>> platform = hs.Platform.star([0.003, 0.005], link_costs=[0.001, 0.002], memory=[12, 21])
     >>> type(hs.plan_matmul(640, 320, 240, platform, block=80)).__name__
     'StarPlan'
