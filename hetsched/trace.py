@@ -203,6 +203,23 @@ class Trace(Frozen, Drawn):
             weights * self.makespan
         )
 
+    @cached_property
+    def core_share(self) -> tuple[float, ...] | None:
+        """CPU time of each worker / time that it computed, at most 1.0; None if it is not known.
+
+        For real runs. Below 1.0, other programs, or a quota, had the worker's core for the rest of
+        that time; tasks in Python that wait have the same effect. Waiting for other workers may
+        take CPU time, so a worker can have had less of its core, but not more. A worker that
+        computed nothing has 1.0.
+        """
+        if self.kind != "real" or self.cpu is None:
+            return None
+        times = self.total("compute")
+        return tuple(
+            min(1.0, own / time) if time > 0.0 else 1.0
+            for own, time in zip(self.cpu, times, strict=True)
+        )
+
     def to_chrome(self, path: str | PathLike[str]) -> None:
         """Write Chrome-trace JSON, for Perfetto and chrome://tracing. Waiting shows as a gap.
 
@@ -291,8 +308,22 @@ class Trace(Frozen, Drawn):
         return (
             f"<Trace: {self.kind}, {len(self.workers)} workers, "
             f"makespan {f'{self.makespan:.6g} {self.unit}'.strip()}{predicted}, "
-            f"efficiency {self.efficiency:.1%}>"
+            f"efficiency {self.efficiency:.1%}{cores_text(self)}>"
         )
+
+
+#: Least share of the cores of which a trace says nothing.
+_WHOLE = 0.95
+
+
+def cores_text(trace: Trace) -> str:
+    """ ", the workers had at most 52% of their cores" if other programs had the rest, else ""."""
+    if trace.core_share is None:
+        return ""
+    times = trace.total("compute")
+    had = sum(s * t for s, t in zip(trace.core_share, times, strict=True))
+    share = had / sum(times) if sum(times) > 0.0 else 1.0
+    return f", the workers had at most {share:.0%} of their cores" if share < _WHOLE else ""
 
 
 def _event(i: int, step: Any, workers: int) -> Event:

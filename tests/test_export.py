@@ -232,6 +232,27 @@ def test_trace_methods_write_files(sequential, tmp_path):
 class TestFromSteps:
     STEP = (0, "compute", 0.0, 1.0, "x")
 
+    def test_share_of_the_cores(self):
+        steps = [(0, "compute", 0.0, 4.0, "x"), (1, "compute", 0.0, 2.0, "y")]
+        names = ["a", "b", "c"]
+        real = Trace.from_steps(
+            steps, names, kind="real", speeds=[1.0] * 3, cpu=[2.0, 2.5, 0.1], unit="s"
+        )
+        assert real.core_share == (0.5, 1.0, 1.0)  # waiting may take CPU time as well
+        assert repr(real).endswith("efficiency 50.0%, the workers had at most 67% of their cores>")
+        alone = Trace.from_steps(steps, names, kind="real", speeds=[1.0] * 3, cpu=[3.9, 2.0, 0.0])
+        assert alone.core_share == (0.975, 1.0, 1.0)
+        assert repr(alone).endswith("efficiency 50.0%>")
+        unknown = [
+            Trace.from_steps(steps, names, kind="emulated", speeds=[1.0] * 3, cpu=[0.1] * 3),
+            Trace.from_steps(steps, names, kind="real", speeds=[1.0] * 3),
+        ]
+        for trace in unknown:
+            assert trace.core_share is None
+            assert "their cores" not in repr(trace)
+        empty = Trace.from_steps([], names, kind="real", speeds=[1.0] * 3, cpu=[0.0] * 3)
+        assert empty.core_share == (1.0, 1.0, 1.0)
+
     def test_numbers_of_any_kind(self):
         trace = Trace.from_steps(
             [[0, "compute", 0, 1, "x"]], ["a"], kind="real", speeds=(1,), ideal=1

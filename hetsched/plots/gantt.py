@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..plan import Plan, Step, simulate
 from ..platform import relative_speeds
-from ..trace import Event, Trace
+from ..trace import Event, Trace, cores_text
 from .canvas import (
     _COLOURS,
     _INK,
@@ -64,6 +64,15 @@ def phases(events: Iterable[Event]) -> list[tuple[str, int]]:
     return [(event.kind, -1) for event in events]
 
 
+def title_of(trace: Trace) -> str:
+    """The line above a chart: makespan, efficiency, and what other programs left of the cores."""
+    unit = f" {trace.unit}" if trace.unit else ""
+    return (
+        f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency"
+        f" {percent(trace.efficiency)}{cores_text(trace)}"
+    )
+
+
 def step_colour(step: int, steps: int) -> tuple[float, float, float]:
     """Colour of an update; later steps are darker."""
     red, green, blue = (_EARLY + (_LATE - _EARLY) * step / max(steps - 1, 1)).tolist()
@@ -90,11 +99,7 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = No
     ax = _axes(ax, figure_size("rows", p), 0.5, len(shown) + ("update" in shown) + bool(len(chain)))
     unit = f" {trace.unit}" if trace.unit else ""
     ax.set_xlabel(f"time ({trace.unit})" if trace.unit else "time", parse_math=False)
-    title = (
-        f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency"
-        f" {percent(trace.efficiency)}"
-    )
-    heading = _title(ax, title)
+    heading = _title(ax, title_of(trace))
     longest = max(trace.makespan, trace.predicted or 0.0, until or 0.0)
     ax.set_xlim(0, longest * 1.01 if longest > 0 else 1.0)
 

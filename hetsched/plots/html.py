@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..trace import Trace, lanes
-from .canvas import _COLOURS, digits, percent
-from .gantt import _DARK, phases, step_colour
+from .canvas import _COLOURS
+from .gantt import _DARK, phases, step_colour, title_of
 
 
 def gantt_page(trace: Trace) -> str:
@@ -37,10 +37,6 @@ def gantt_page(trace: Trace) -> str:
         what: i for i, what in enumerate(dict.fromkeys(event.what or event.kind for event in flat))
     }
     unit = f" {trace.unit}" if trace.unit else ""
-    title = (
-        f"{trace.kind}, makespan {digits(trace.makespan)}{unit}, efficiency"
-        f" {percent(trace.efficiency)}"
-    )
     data = {
         "unit": unit,
         "end": trace.makespan,
@@ -58,7 +54,7 @@ def gantt_page(trace: Trace) -> str:
     }
     # A name may contain the end tag of a script, which must not end this script.
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    parts = {"title": escape(title), "script": _SCRIPT, "data": text}
+    parts = {"title": escape(title_of(trace)), "script": _SCRIPT, "data": text}
     return re.sub("@(title|script|data)@", lambda found: parts[found[1]], _PAGE)
 
 
