@@ -44,6 +44,7 @@ _BRIEFLY = 3600.0  # seconds for which a disturbed measurement is used
 _OWN = 0.9  # a worker with at least this fraction of its core counts as alone on it
 #: Speeds count as equal if the highest is at most this fraction above the lowest.
 _EVEN = 0.05
+_UNSTEADY = 0.5  # a larger spread is warned of
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +399,26 @@ class MeasuredPlatform(Platform, Drawn):
             lines.append(table(rows, "<>><", (16, 12)))
         if self._measured_blocks is not None:
             lines.append(block_sizes.table_of(self._measured_blocks))
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        notes = [*(f"note: {note}" for note in self.notes), *self._unsteady()]
+        return "\n".join([*lines, *notes])
+
+    def _unsteady(self) -> list[str]:
+        """A warning if some speeds vary too much to be relied on."""
+        found = [
+            (spread, size, x)
+            for x in self.profiles.values()
+            for size, spread in zip(x.sizes.tolist(), x.spread.tolist(), strict=True)
+            if spread > _UNSTEADY
+        ]
+        if not found:
+            return []
+        spread, size, x = max(found, key=lambda entry: entry[0])
+        return [
+            f"warning: {len(found)} of {sum(len(x.sizes) for x in self.profiles.values())} speeds"
+            f" have a spread above {_UNSTEADY:.0%}, the largest {x.kernel} {x.dtype} {size} on"
+            f" {self.names[x.worker]} (±{spread:.0%}): measure again when the machine is quiet, or"
+            " for more seconds"
+        ]
 
     def __str__(self) -> str:
         return self.table()

@@ -1,6 +1,7 @@
 """Measuring with a machine whose speeds are known, the cache, and pools that divide by what was
 measured."""
 
+import copy
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ from hetsched.cli import main as cli
 from hetsched.machine import kept, linux
 from hetsched.machine.cpus import Cpu
 from hetsched.machine.kept import fingerprint
-from hetsched.machine.measure import recent, typical
+from hetsched.machine.measure import MeasuredPlatform, recent, typical
 from hetsched.runners.pool import resources_of
 
 HOUR = 3600.0
@@ -171,6 +172,20 @@ class TestProfiles:
             found.platform(np.complex64)
         with pytest.raises(ValueError, match="gemm in complex64 of worker 0 was not measured"):
             found.profile(0, dtype=np.complex64)
+
+    def test_unsteady_speeds_are_warned_of(self, machine):
+        steady = hs.measure(kernels=["gemm"])
+        assert "warning" not in steady.table()
+        record = copy.deepcopy(steady.record())
+        record["profiles"][1]["spread"][2] = 0.75
+        record["profiles"][0]["spread"][0] = 0.51
+        (warning,) = [
+            line for line in MeasuredPlatform(record).table().splitlines() if "warning" in line
+        ]
+        size = record["profiles"][1]["sizes"][2]
+        assert f"warning: 2 of {sum(len(x['sizes']) for x in record['profiles'])} speeds" in warning
+        assert f" {size} on " in warning
+        assert "±75%" in warning
 
     def test_outliers_are_rejected(self, machine):
         machine.noise = 0.01
