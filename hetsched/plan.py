@@ -459,7 +459,7 @@ class Plan(Frozen, Drawn):
         Examples
         --------
         >>> import hetsched as hs
-        >>> print(hs.distribute(78, [3, 5, 8]).table())
+        >>> print(hs.distribute(78, cycle_times=[3, 5, 8]).table())
         worker  load   share  cycle-time  busy
         P0        40  51.28%           3   120
         P1        24  30.77%           5   120
@@ -673,7 +673,7 @@ def simulate(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.distribute(10, [3, 5, 8])
+    >>> plan = hs.distribute(10, cycle_times=[3, 5, 8])
     >>> hs.simulate(plan).makespan
     16.0
     >>> hs.simulate(plan, hs.Platform.star([3, 5, 16])).makespan

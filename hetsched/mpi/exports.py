@@ -114,7 +114,7 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     Examples
     --------
     >>> import hetsched as hs
-    >>> found = hs.mpi.tiles(hs.lu_pattern(5, [3, 5, 8]), (100, 90))
+    >>> found = hs.mpi.tiles(hs.lu_pattern(5, cycle_times=[3, 5, 8]), (100, 90))
     >>> found.widths.tolist(), found.owner.tolist(), found.local.tolist()
     ([18, 18, 18, 18, 18], [[0, 2, 0, 1, 0]], [[0, 0, 1, 0, 2]])
     """

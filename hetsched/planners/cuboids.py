@@ -198,10 +198,11 @@ def cuboids(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.cuboids([1] * 8)
+    >>> plan = hs.cuboids(volumes=[1] * 8)
     >>> plan.boxes[0].tolist(), plan.cost, plan.optimal
     ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6.0, True)
-    >>> plans = [hs.cuboids([3, 2, 2, 1, 5, 6], method=m) for m in ("best", "rectangles", "layers")]
+    >>> volumes, methods = [3, 2, 2, 1, 5, 6], ("best", "rectangles", "layers")
+    >>> plans = [hs.cuboids(volumes=volumes, method=method) for method in methods]
     >>> [round(plan.cost, 3) for plan in plans]
     [5.421, 5.796, 8.0]
     """

@@ -205,7 +205,7 @@ def distribute(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.distribute(78, [3, 5, 8])
+    >>> plan = hs.distribute(78, cycle_times=[3, 5, 8])
     >>> plan.counts.tolist(), plan.makespan, plan.optimal
     ([40, 24, 14], 120.0, True)
     >>> hs.distribute([78, 10], [[3, 5, 8], [8, 5, 3]]).counts.tolist()

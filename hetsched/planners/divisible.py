@@ -180,7 +180,10 @@ def divisible_load(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.divisible_load(100, [2, 3, 4], [0.2, 0.5, 0.3], return_ratio=0.5)
+    >>> links = [0.2, 0.5, 0.3]
+    >>> plan = hs.divisible_load(
+    ...     100, cycle_times=[2, 3, 4], link_costs=links, return_ratio=0.5
+    ... )
     >>> plan.shares.round(2).tolist(), plan.send_order.tolist(), plan.receive_order.tolist()
     ([51.84, 24.85, 23.3], [0, 2, 1], [1, 2, 0])
     >>> round(plan.makespan, 2), plan.optimal

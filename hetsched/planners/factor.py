@@ -354,8 +354,10 @@ def plan_factor(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.plan_factor(1000, 1000, [3, 5, 8], owner=hs.lu_pattern(10, [3, 5, 8]))
-    >>> cyclic = hs.plan_factor(1000, 1000, [3, 5, 8], owner="cyclic", block=100)
+    >>> times = [3, 5, 8]
+    >>> pattern = hs.lu_pattern(10, cycle_times=times)
+    >>> plan = hs.plan_factor(1000, 1000, cycle_times=times, owner=pattern)
+    >>> cyclic = hs.plan_factor(1000, 1000, cycle_times=times, owner="cyclic", block=100)
     >>> round(cyclic.makespan / plan.makespan, 2)
     1.51
     """
@@ -446,7 +448,8 @@ def plan_lu(
     Examples
     --------
     >>> import hetsched as hs
-    >>> hs.plan_lu(1000, 1000, [3, 5, 8]) == hs.plan_factor(1000, 1000, [3, 5, 8])
+    >>> times = [3, 5, 8]
+    >>> hs.plan_lu(1000, 1000, cycle_times=times) == hs.plan_factor(1000, 1000, cycle_times=times)
     True
     """
     return plan_factor(

@@ -212,7 +212,7 @@ def lu_grid(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.lu_grid(4, [1, 1, 2], "1d1d")
+    >>> plan = hs.lu_grid(4, cycle_times=[1, 1, 2], method="1d1d")
     >>> plan.owner.tolist(), plan.loads.tolist(), plan.traffic.tolist()
     ([[0, 0, 1, 0], [0, 0, 1, 0], [2, 2, 1, 2], [0, 0, 1, 0]], [4.0, 2.0, 1.0, 0.0], [7, 5, 3, 0])
     """

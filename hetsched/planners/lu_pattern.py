@@ -148,10 +148,10 @@ def lu_pattern(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.lu_pattern(10, [3, 5, 8])
+    >>> plan = hs.lu_pattern(10, cycle_times=[3, 5, 8])
     >>> plan.owner.tolist(), plan.cost
     ([2, 1, 0, 0, 1, 0, 2, 0, 1, 0], 83.0)
-    >>> hs.lu_pattern(10, [3, 5, 8], method="cyclic").cost
+    >>> hs.lu_pattern(10, cycle_times=[3, 5, 8], method="cyclic").cost
     123.0
     """
     n = check.integer("n", n, low=1)

@@ -108,7 +108,7 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.distribute(78, [3, 5, 8])
+    >>> plan = hs.distribute(78, cycle_times=[3, 5, 8])
     >>> plan.on([3, 5, 16]).makespan, hs.replan(plan, [3, 5, 16]).makespan
     (224.0, 132.0)
     """

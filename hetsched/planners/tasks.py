@@ -249,12 +249,12 @@ def max_tasks(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.max_tasks(28, [5, 9], send=1)
+    >>> plan = hs.max_tasks(28, cycle_times=[5, 9], send=1)
     >>> plan.tasks, plan.counts.tolist(), plan.send_order.tolist()
     (8, [5, 3], [1, 0])
-    >>> hs.max_tasks(28, [5, 9], send=1, method="fastest").tasks
+    >>> hs.max_tasks(28, cycle_times=[5, 9], send=1, method="fastest").tasks
     7
-    >>> hs.max_tasks(28, [5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
+    >>> hs.max_tasks(28, cycle_times=[5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
     if any(map(check.is_stack, (cycle_times, speeds))):
@@ -354,7 +354,7 @@ def min_time(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.min_time(8, [5, 9], send=1)
+    >>> plan = hs.min_time(8, cycle_times=[5, 9], send=1)
     >>> plan.makespan, plan.counts.tolist(), plan.optimal
     (28.0, [5, 3], True)
     """

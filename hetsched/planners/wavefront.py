@@ -205,10 +205,10 @@ def wavefront(
     Examples
     --------
     >>> import hetsched as hs
-    >>> plan = hs.wavefront(10, 10, [3, 5, 8], period=10)
+    >>> plan = hs.wavefront(10, 10, cycle_times=[3, 5, 8], period=10)
     >>> plan.owner.tolist(), plan.makespan
     ([0, 0, 0, 0, 0, 1, 1, 1, 2, 2], 190.0)
-    >>> hs.wavefront(10, 10, [3, 5, 8], method="cyclic").makespan
+    >>> hs.wavefront(10, 10, cycle_times=[3, 5, 8], method="cyclic").makespan
     251.0
     """
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)

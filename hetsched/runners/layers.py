@@ -62,7 +62,7 @@ class LayerFiles(Frozen):
     Examples
     --------
     >>> import numpy as np, tempfile, hetsched as hs
-    >>> plan = hs.layers_star(300, [2.0, 3.0], disk=True)
+    >>> plan = hs.layers_star(300, cycle_times=[2.0, 3.0], disk=True)
     >>> with tempfile.TemporaryDirectory() as folder, hs.Pool(2) as pool:
     ...     layers = pool.run(plan, np.ones((200, 300)), np.ones((300, 100)), layers=folder)
     ...     again = hs.LayerFiles([f"{folder}/layer-0.npy", f"{folder}/layer-1.npy"])

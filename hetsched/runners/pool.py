@@ -561,7 +561,7 @@ class Pool:
         >>> image = np.full((2, 4), np.inf)
         >>> image[0, 1] = 0.0
         >>> with hs.Pool(2) as pool:
-        ...     pool.sweep(hs.wavefront(2, 2, [1, 1]), image, steps)
+        ...     pool.sweep(hs.wavefront(2, 2, cycle_times=[1, 1]), image, steps)
         array([[inf,  0.,  1.,  2.],
                [inf,  1.,  2.,  3.]])
         """
