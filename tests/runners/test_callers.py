@@ -61,27 +61,27 @@ def test_no_call_waits_for_another(pool, first, late):
 
 def test_what_needs_the_whole_pool_waits(pool):
     """A plan by zones gives each worker its part, so it begins when the other thread has ended."""
-    inside, may_end, order = threading.Event(), threading.Event(), []
+    inside, may_end, whole = threading.Event(), threading.Event(), []
+    big, product = np.ones((1500, 1500)), np.zeros((1500, 1500))
 
     def hold(_):
         inside.set()
         assert may_end.wait(100)
 
-    def by_zones():
-        pool.run(hs.partition([1, 1], shape=(N, N)), A, B)
-        order.append("zones")
+    def look(_):
+        whole.append((product == 1500).all())
 
-    big = np.ones((1500, 1500))
     with ThreadPoolExecutor(2) as others:
-        held = others.submit(pool.matmul, big, big, progress=hold)
-        held.add_done_callback(lambda _: order.append("product"))
+        held = others.submit(pool.matmul, big, big, out=product, progress=hold)
         assert inside.wait(100)
-        waits = others.submit(by_zones)
+        zones = hs.partition([1, 1], shape=(N, N))
+        waits = others.submit(pool.run, zones, A, B, progress=look)
         assert not waits.done()
         may_end.set()
         held.result()
         waits.result()
-    assert order == ["product", "zones"]
+    assert whole
+    assert all(whole)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
