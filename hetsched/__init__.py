@@ -270,7 +270,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for a name of the pa
             return value
         if name.isidentifier() and find_spec(f".{name}", __name__):
             return import_module(f".{name}", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # with these two, Python suggests a similar name
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
 
 
 if "threadpoolctl" in sys.modules:  # otherwise this happens when the shared pool is first used

@@ -156,6 +156,8 @@ class _Load:
         except (ValueError, RecursionError) as error:
             if _is_platform(path):
                 raise ValueError(f"{path} is a platform, not a plan") from error
+            if isinstance(error, json.JSONDecodeError):
+                raise ValueError(f"{path}: not the JSON file of a plan: {error}") from error
             raise ValueError(f"{path}: {error}") from error
 
 
@@ -377,7 +379,8 @@ class Plan(Frozen, Drawn):
             )
         if len(platform) != len(self.names):
             raise ValueError(
-                f"platform has {len(platform)} workers, the plan is for {len(self.names)}"
+                f"platform has {len(platform)} workers, the plan is for {len(self.names)}:"
+                " `replan` plans for any number"
             )
         return self._on(platform if self.unit is None else platform.per(self.unit, "the plan"))
 
@@ -682,7 +685,7 @@ def simulate(
     24.0
     """
     if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+        raise TypeError(f"plan must be a plan, such as distribute makes, got {type(plan).__name__}")
     if platform is not None:
         plan = plan.on(platform)
     steps = plan.steps()

@@ -6,6 +6,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
+from os import PathLike
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
@@ -55,6 +56,14 @@ def integer(name: str, value: Any, *, low: int, high: int = 2**53) -> int:
     return result
 
 
+def amount_first(function: str, name: str, amount: Any, workers: Any) -> None:
+    """Raise TypeError if the workers were given first, and then the amount of work."""
+    if isinstance(amount, list | tuple | np.ndarray) and isinstance(workers, int | float):
+        raise TypeError(
+            f"{name} must come first: {function}({workers}, {shown(amount)}), not the reverse"
+        )
+
+
 def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, int]:
     """The sizes m, n, k of a product C (m x n) = A (m x k) B (k x n), given as such, or as the
     shapes of A and B in place of m and n."""
@@ -64,8 +73,8 @@ def product_sizes(m: Any, n: Any, k: Any, *, low: int = 0) -> tuple[int, int, in
     shapes = [tuple(shape) if isinstance(shape, Sequence) else () for shape in (m, n)]
     if [len(shape) for shape in shapes] != [2, 2]:
         raise TypeError(
-            "k must be an integer, unless m and n are the shapes of A and B; got"
-            f" {shown(m)}, {shown(n)} and no k"
+            "k must be an integer, unless m and n are the shapes of A and B: A.shape, B.shape; got"
+            f" {type(m).__name__}, {type(n).__name__} and no k"
         )
     (rows, inner), (own, cols) = (
         [integer(f"the shape of {name}", size, low=low) for size in shape]
@@ -98,7 +107,11 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """One of the allowed strings."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {shown(value)}")
+        likely = difflib.get_close_matches(str(value)[:60].lower(), allowed, 1)
+        raise ValueError(
+            f"{name} must be one of {', '.join(allowed)}, got {shown(value)}"
+            + (f"; did you mean {likely[0]!r}?" if likely else "")
+        )
     return value
 
 
@@ -220,7 +233,14 @@ def cycle_times(
     """Cycle-times from a Platform, from cycle-times or from speeds; infinite for a worker of speed
     0."""
     if (given is None) == (speeds is None):
-        raise TypeError(f"give either {name} or speeds")
+        raise TypeError(
+            f"give either {name} or speeds" + (", not both" if speeds is not None else "")
+        )
+    if isinstance(given, str | PathLike):
+        raise TypeError(
+            f"{name} must be a sequence of real numbers or a Platform, got {shown(given)}:"
+            " Platform.load reads the file of a platform"
+        )
     if speeds is not None:
         rates = not_negative("speeds", vector("speeds", speeds, stacked=stacked))
         if (idle := ~(rates > 0).any(-1)).any():

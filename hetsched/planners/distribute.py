@@ -211,10 +211,7 @@ def distribute(
     >>> hs.distribute([78, 10], [[3, 5, 8], [8, 5, 3]]).counts.tolist()
     [[40, 24, 14], [2, 3, 5]]
     """
-    if isinstance(n, list | tuple | np.ndarray) and isinstance(cycle_times, int | float):
-        raise TypeError(
-            f"n must come first: distribute({cycle_times}, {check.shown(n)}), not the reverse"
-        )
+    check.amount_first("distribute", "n", n, cycle_times)
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     if times.ndim > 1:
         if counts is not None:

@@ -189,6 +189,7 @@ def divisible_load(
     >>> round(plan.makespan, 2), plan.optimal
     (119.24, True)
     """
+    check.amount_first("divisible_load", "load", load, cycle_times)
     size = check.number("load", load, above=0.0)
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)

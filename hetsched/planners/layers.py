@@ -304,6 +304,7 @@ def layers_star(
     >>> hs.layers_star(100, cycle_times, memory=memory, disk=True).counts.tolist()
     [43, 28, 17, 12]
     """
+    check.amount_first("layers_star", "n", n, cycle_times)
     side = check.integer("n", n, low=0, high=MOST_LAYERS)
     for name, value, choices in (("mode", mode, MODES), ("method", method, METHODS)):
         check.choice(name, value, choices)

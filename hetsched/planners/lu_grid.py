@@ -216,6 +216,7 @@ def lu_grid(
     >>> plan.owner.tolist(), plan.loads.tolist(), plan.traffic.tolist()
     ([[0, 0, 1, 0], [0, 0, 1, 0], [2, 2, 1, 2], [0, 0, 1, 0]], [4.0, 2.0, 1.0, 0.0], [7, 5, 3, 0])
     """
+    check.amount_first("lu_grid", "n", n, cycle_times)
     n = check.integer("n", n, low=1, high=_MOST)
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)

@@ -154,6 +154,7 @@ def lu_pattern(
     >>> hs.lu_pattern(10, cycle_times=[3, 5, 8], method="cyclic").cost
     123.0
     """
+    check.amount_first("lu_pattern", "n", n, cycle_times)
     n = check.integer("n", n, low=1)
     times = check.cycle_times(cycle_times, speeds)
     asked = check.choice("method", method, METHODS)

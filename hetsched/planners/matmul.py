@@ -99,6 +99,8 @@ def plan_matmul(
     >>> type(hs.plan_matmul(640, 320, 240, platform, block=80)).__name__
     'StarPlan'
     """
+    if isinstance(m, Platform):
+        raise TypeError("platform comes last: plan_matmul(m, n, k, platform)")
     if platform is None and isinstance(m, Sequence) or isinstance(k, Platform):  # two shapes
         k, platform = None, k
     m, n, k = check.product_sizes(m, n, k)

@@ -637,7 +637,9 @@ def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
     try:
         m, n = shape
     except (TypeError, ValueError):
-        raise TypeError(f"shape must be a pair of integers, got {shape!r}") from None
+        raise TypeError(
+            f"shape must be a pair of integers such as (100, 80), got {check.shown(shape)}"
+        ) from None
     m, n = check.integer("shape[0]", m, low=1), check.integer("shape[1]", n, low=1)
     if workers > m * n:
         raise InfeasibleError(

@@ -113,7 +113,7 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     (224.0, 132.0)
     """
     if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+        raise TypeError(f"plan must be a plan, such as distribute makes, got {type(plan).__name__}")
     if type(plan) not in _PLANNERS:
         kinds = ", ".join(kind.__name__ for kind in _PLANNERS)
         raise TypeError(f"plan must be one of {kinds}, got a {type(plan).__name__}")

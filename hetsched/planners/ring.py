@@ -780,7 +780,10 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
             if not isinstance(given, Platform)
             else ": the Platform is a " + ("star" if given.shape is None else "mesh")
         )
-        raise TypeError(f"links must be given{kind}")
+        raise TypeError(
+            f"links must be given{kind}; slice_ring needs links between every two workers, from"
+            " Platform.complete or links="
+        )
     if np.isscalar(links):
         number = check.number("links", links, low=0.0)
         return np.broadcast_to(np.float64(number), (p, p))

@@ -666,7 +666,8 @@ def star_of(
 
 def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
     return ValueError(
-        f"r, s, t = {shape} need {messages}, at most {engine.MOST_MESSAGES} can be simulated"
+        f"r, s, t = {shape} need {messages}, at most {engine.MOST_MESSAGES} can be simulated: sizes"
+        " are in blocks of q x q elements"
     )
 
 

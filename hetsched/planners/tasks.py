@@ -257,6 +257,7 @@ def max_tasks(
     >>> hs.max_tasks(28, cycle_times=[5, 9], send=[3, 1], receive=[1, 2]).counts.tolist()
     [4, 2]
     """
+    check.amount_first("max_tasks", "T", T, cycle_times)
     if any(map(check.is_stack, (cycle_times, speeds))):
         return _max_stack(T, cycle_times, send, receive, method, speeds, progress)
     if progress is not None and progress is not False:
@@ -358,6 +359,7 @@ def min_time(
     >>> plan.makespan, plan.counts.tolist(), plan.optimal
     (28.0, [5, 3], True)
     """
+    check.amount_first("min_time", "tasks", tasks, cycle_times)
     cycle_times = _per_task(cycle_times, "cycle_times: min_time")
     times = check.cycle_times(cycle_times, speeds)
     wanted = check.integer("tasks", tasks, low=0)

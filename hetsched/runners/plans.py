@@ -56,7 +56,10 @@ def run(
     """Implement `Pool.run`: return the result, and the trace if the run made one."""
     kind = next((_KINDS[each] for each in type(plan).__mro__ if each in _KINDS), None)
     if kind is None:
-        raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
+        raise TypeError(
+            "plan must be a plan of a product, such as Pool.plan or plan_matmul makes, got"
+            f" {type(plan).__name__}"
+        )
     _require_options(kind, type(plan).__name__, call)
     return kind.run(resources, plan, call, progress)
 

@@ -310,6 +310,10 @@ def map_tasks(
     """
     trace = check.flag("trace", trace)
     message = check.number("send", send, low=0.0)
+    if not callable(function):
+        raise TypeError(
+            f"function must be callable: map_tasks(function, tasks), got {check.shown(function)}"
+        )
     todo = check.entries("tasks", tasks, "an iterable")
     names: tuple[str, ...] | None = None
     if isinstance(workers, Platform):
@@ -330,8 +334,6 @@ def map_tasks(
     check.choice("order", order, _ORDERS)
     if start_method is not None:
         check.choice("start_method", start_method, multiprocessing.get_all_start_methods())
-    if not callable(function):
-        raise TypeError(f"function must be callable, got {function!r}")
     try:
         pickle.dumps(function)
     except Exception as error:

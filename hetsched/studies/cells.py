@@ -181,7 +181,9 @@ def _listed(given: list[Any], repeats: int) -> list[Cell]:
     places: dict[str, int] = {}
     for i, row in enumerate(given):
         if not isinstance(row, Mapping):
-            raise TypeError(f"grid[{i}] must be a mapping of names to values, got {row!r}")
+            raise TypeError(
+                f"grid[{i}] must be a mapping of names to values, such as {{'n': 10}}, got {row!r}"
+            )
         _require_names(row)
         cells.append(
             _cell({name: value_of(f"grid[{i}][{name!r}]", value) for name, value in row.items()})
