@@ -295,7 +295,7 @@ def random(
 
     Returns
     -------
-    Platform, or (*size, p) ndarray of cycle-times
+    Platform, or (..., p) ndarray of cycle-times
         With `size`, the first row is the platform without it. Speeds, links and memory are drawn
         independently: with other links the speeds are the same.
 

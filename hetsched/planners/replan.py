@@ -98,6 +98,11 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     platform : Platform or (p,) array_like
         Any number of workers, with links if the plan has messages; or cycle-times alone.
 
+    Returns
+    -------
+    Plan
+        Of the same type.
+
     Raises
     ------
     TypeError

@@ -115,3 +115,10 @@ def test_security_names_tests_that_exist():
             ]
             assert found, f"{file} has no {'::'.join(names)}"
             body = found[0].body
+
+
+def test_files_that_contributors_are_sent_to_exist():
+    text = (ROOT / "docs" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"(?<![\w/.])(?:benchmarks|csrc|docs|hetsched|tests|tools)/[\w./-]*\w", text)
+    assert len(set(named)) > 30
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -21,6 +21,7 @@ ABSOLUTE = re.compile(
     r"(?<![\w.~])/(?:home|root|tmp|usr|var|opt|mnt|work|Users|private)/|\b[A-Z]:\\\\"
 )
 LARGEST = 400_000
+WIDEST = 88  # columns that a box of code has on the site
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -120,6 +121,7 @@ def test_notebook_is_stored_with_its_outputs(path):
     cells = code_cells(notebook)
     # in one run from the top
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert max(len(line) for cell in cells for line in cell.source.splitlines()) <= WIDEST
     outputs = [output for cell in cells for output in cell.outputs]
     assert outputs
     for output in outputs:

@@ -62,6 +62,34 @@ def test_internal_links():
     assert broken == []
 
 
+def test_nothing_comes_from_elsewhere():
+    """The site works without a network."""
+    loaded = {
+        (str(path.relative_to(SITE)), name)
+        for path in SITE.rglob("*.html")
+        if "_static" not in path.parts
+        for name in page(path).pictures
+    }
+    assert len(loaded) > 100
+    assert [(path, name) for path, name in loaded if urlsplit(name).netloc] == []
+
+
+def test_notebooks_are_pages_with_their_outputs():
+    notebooks = {path.stem for path in (SITE.parents[1] / "notebooks").glob("*.ipynb")}
+    pages = {path.stem for path in (SITE / "notebooks").glob("*.html")}
+    assert pages == notebooks
+    for name in pages:
+        text = (SITE / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
+        assert 'class="cell_output' in text
+        assert "<img" in text
+
+
+def test_outputs_have_boxes_of_their_own():
+    text = (SITE / "theory.html").read_text(encoding="utf-8")
+    assert re.search(r'class="output highlight-none[^>]*>.*?120.0 120', text)
+    assert not re.search(r"# -&gt; ", text)
+
+
 def test_the_gallery_has_pictures():
     shown = [
         name
@@ -97,6 +125,9 @@ def in_browser(tmp_path, url, *options):
         ("c-api/allocate.html", "hs_distribute"),
         ("auto_gallery/index.html", "Gallery"),
         ("theory.html", "Proof"),
+        ("notebooks.html", "Quick start"),
+        ("notebooks/quickstart.html", "Why equal splits lose"),
+        ("cite.html", "@software{hetsched"),
     ],
 )
 def test_page(tmp_path, url, says):
@@ -107,6 +138,16 @@ def test_page(tmp_path, url, says):
             data = ((SITE / url).parent / name).read_bytes()
             assert data.startswith(b"\x89PNG")
             assert int.from_bytes(data[16:20], "big") > 50
+
+
+@in_a_browser
+def test_formulas_are_typeset(tmp_path):
+    """All of them, by the script of the site, which finds no error in them."""
+    written = (SITE / "theory.html").read_text(encoding="utf-8")
+    dom = in_browser(tmp_path, "theory.html", "--dump-dom")
+    formulas = len(re.findall(r'class="math notranslate', written))
+    assert dom.count("<mjx-container") == formulas > 100
+    assert "merror" not in dom.split("<mjx-container", 1)[1]
 
 
 @in_a_browser

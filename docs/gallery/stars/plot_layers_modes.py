@@ -2,15 +2,18 @@
 Four ways to send layers
 ========================
 
-C = A B is a sum of layers: a column of A times a row of B each. A source sends layers one after another or to all at
-once, and workers begin when all has arrived or as it arrives. The counts of layers follow the mode.
+C = A B is a sum of layers: a column of A times a row of B each. A source sends layers
+one after another or to all at once, and workers begin when all has arrived or as it
+arrives. The counts of layers follow the mode.
 """
 
 import matplotlib.pyplot as plt
 
 import hetsched as hs
 
-star = hs.Platform.star([2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4])  # seconds per multiply-add and per element
+star = hs.Platform.star(
+    [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4]
+)  # seconds per multiply-add and per element
 modes = {
     "sccs": "one after another, then work",
     "scss": "one after another, work as it arrives",

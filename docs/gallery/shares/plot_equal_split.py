@@ -2,8 +2,8 @@
 Why equal splits lose
 =====================
 
-Three workers of cycle-times 3, 5 and 8 share 78 equal chunks. A third for each is fair and slow: all wait for the slowest.
-Counts that follow the speeds end together.
+Three workers of cycle-times 3, 5 and 8 share 78 equal chunks. A third for each is fair
+and slow: all wait for the slowest. Counts that follow the speeds end together.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,8 @@ print("equal:  ", equal.counts, equal.certificate)
 print("planned:", planned.counts, planned.certificate)
 
 # %%
-# Blue is work, grey is waiting. Above the equal split, below the planned one, on the same axis of time.
+# Blue is work, grey is waiting. Above the equal split, below the planned one, on the
+# same axis of time.
 
 figure, axes = plt.subplots(2, 1, figsize=(8, 4.6), layout="constrained")
 for ax, plan in zip(axes, (equal, planned), strict=True):

@@ -2,8 +2,9 @@
 The same plan on other speeds
 =============================
 
-A plan was made for speeds that were measured once. How much does it lose when a worker is slower by now, and when would
-a new plan pay? ``plan.on(platform)`` keeps the decisions, with the times and the bound of the other workers.
+A plan was made for speeds that were measured once. How much does it lose when a worker
+is slower by now, and when would a new plan pay? ``plan.on(platform)`` keeps the
+decisions, with the times and the bound of the other workers.
 """
 
 import matplotlib.pyplot as plt
@@ -22,13 +23,19 @@ for factor in factors:
 print(plan.on(hs.Platform.star([3, 10, 8])).certificate)
 
 # %%
-# The middle worker's cycle-time goes from half to three times what it was. At 1 the old plan is the best one.
+# The middle worker's cycle-time goes from half to three times what it was. At 1 the old
+# plan is the best one.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(factors, kept, color="#d55e00", label="old plan")
 ax.plot(factors, anew, color="#0072b2", label="new plan")
 ax.fill_between(factors, bound, color="#dddddd", linewidth=0, label="below the bound")
 ax.axvline(1, color="black", linestyle=":", linewidth=1)
-ax.set(xlabel="cycle-time of the middle worker, times", ylabel="makespan", ylim=(0, None), xlim=(0.5, 3))
+ax.set(
+    xlabel="cycle-time of the middle worker, times",
+    ylabel="makespan",
+    ylim=(0, None),
+    xlim=(0.5, 3),
+)
 ax.legend(frameon=False, loc="upper left")
 plt.show()

@@ -2,8 +2,9 @@
 When a worker becomes slow
 ==========================
 
-After ten of forty steps the fast worker takes three times as long, and another is faster than it was. Fixed slices go on
-at the pace of the worker that fell behind. With ``rebalance=`` columns move to others as soon as the loss pays for moving them.
+After ten of forty steps the fast worker takes three times as long, and another is
+faster than it was. Fixed slices go on at the pace of the worker that fell behind. With
+``rebalance=`` columns move to others as soon as the loss pays for moving them.
 """
 
 import matplotlib.pyplot as plt
@@ -21,12 +22,18 @@ assert np.array_equal(V, W)
 print(f"fixed slices: {fixed.makespan:.3f} s, with rebalancing: {moved.makespan:.3f} s")
 
 # %%
-# When the last worker ends each step. The dotted line is the step from which on the speeds are others. Where the lower line
-# leaves the upper one, columns have moved.
+# When the last worker ends each step. The dotted line is the step from which on the
+# speeds are others. Where the lower line leaves the upper one, columns have moved.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for trace, colour, name in ((fixed, "#d55e00", "fixed slices"), (moved, "#0072b2", "rebalance=5")):
-    ends = [max(event.end for event in trace.events if event.what == f"step {step}") for step in range(40)]
+for trace, colour, name in (
+    (fixed, "#d55e00", "fixed slices"),
+    (moved, "#0072b2", "rebalance=5"),
+):
+    ends = [
+        max(event.end for event in trace.events if event.what == f"step {step}")
+        for step in range(40)
+    ]
     ax.plot(range(1, 41), ends, color=colour, marker=".", label=name)
 ax.axvline(10, color="black", linestyle=":", linewidth=1, label="speeds change")
 ax.set(xlabel="steps done", ylabel="seconds", xlim=(0, 41), ylim=(0, None))

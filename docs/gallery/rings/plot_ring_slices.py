@@ -2,8 +2,9 @@
 Slices on a ring
 ================
 
-Two clusters of 2003, the same iteration. Slices follow the speeds, the order of the ring avoids dear links, and workers whose
-messages cost more than they help are left out.
+Two clusters of 2003, the same iteration. Slices follow the speeds, the order of the
+ring avoids dear links, and workers whose messages cost more than they help are left
+out.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Blocks in both directions
 =========================
 
-Whole block columns send every panel to every worker. Dealt in both directions, the blocks of an LU factorisation travel less,
-and the last steps are balanced better.
+Whole block columns send every panel to every worker. Dealt in both directions, the
+blocks of an LU factorisation travel less, and the last steps are balanced better.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,8 @@ for plan in (columns, grid):
 assert grid.traffic.sum() < columns.traffic.sum()
 
 # %%
-# A colour for each worker: left whole columns, right columns of workers that share their rows.
+# A colour for each worker: left whole columns, right columns of workers that share
+# their rows.
 
 figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
 for ax, plan in zip(axes, (columns, grid), strict=True):
