@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._base import check
+from ._base.drawn import Drawn
 from ._base.frozen import Frozen
 from ._base.later import later
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.schema import require_unicode
+from ._base.table import Table
 from ._base.toml import read_toml
 from ._engine.dtypes import DTYPES, flops_per_update
 from ._engine.kernels import Blocking
@@ -180,7 +182,7 @@ def _domain(given: Any, argument: str = "domain") -> int | str | None:
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Platform(Frozen):
+class Platform(Frozen, Drawn):
     """Workers and the links between them.
 
     Parameters
@@ -248,7 +250,10 @@ class Platform(Frozen):
             raise ValueError("workers is empty: a platform needs at least one worker")
         for i, worker in enumerate(members):
             if not isinstance(worker, Worker):
-                raise TypeError(f"workers[{i}] must be a Worker, got {type(worker).__name__}")
+                raise TypeError(
+                    f"workers[{i}] must be a Worker, got {type(worker).__name__}:"
+                    " Platform.star takes cycle-times"
+                )
         p = len(members)
         if shape is None and (right is not None or down is not None):
             raise TypeError("right and down need shape: the rows and columns of the mesh")
@@ -677,6 +682,19 @@ class Platform(Frozen):
         else:
             kind = "{} x {} mesh".format(*self.shape)
         return f"<Platform: {kind}, {len(self)} workers, cycle-times {times}>"
+
+    def _repr_html_(self) -> str:
+        star = self.links is None and self.shape is None
+        rows = Table(
+            {
+                "name": name,
+                "cycle-time": worker.cycle_time,
+                **({"link cost": worker.link_cost} if star else {}),
+                "memory": "no limit" if worker.memory is None else worker.memory,
+            }
+            for name, worker in zip(self.names, self.workers, strict=True)
+        )
+        return super()._repr_html_() + rows._repr_html_()
 
     def to_dict(self) -> dict[str, Any]:
         """The plain Python values that `save` writes."""

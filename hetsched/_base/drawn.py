@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ PICTURES = {
     "MeshPlan": "plots.mesh.plot_mesh",
     "MinTime": "plots.gantt.plot_plan",
     "Partition": "plots.zones.plot_partition",
+    "Platform": "plots.platform.plot_platform",
     "Ppopp2008": "studies.plots.plot_ppopp2008",
     "ProductPlan": "plots.boxes.plot_product",
     "ProfileDistribution": "plots.allocation.plot_distribution",
@@ -39,18 +42,19 @@ PICTURES = {
     "StarPlan": "plots.gantt.plot_star",
     "Static2001": "studies.plots.plot_static2001",
     "StencilPlan": "plots.gantt.plot_iterations",
+    "Topology": "plots.machine.plot_machine",
     "Trace": "plots.gantt.plot_trace",
     "Wavefront": "plots.grid.plot_wavefront",
     "WorkersWorth": "plots.speeds.plot_worth",
 }
 
 
-def draw(thing: Any, where: Any = None) -> Any:
+def draw(thing: Any, where: Any = None, **options: Any) -> Any:
     """Draw an object on given axes (or on a figure if it needs several axes), or on new ones."""
     for kind in type(thing).__mro__:
         if name := PICTURES.get(kind.__name__):
             module, _, function = name.rpartition(".")
-            return getattr(import_module(f"hetsched.{module}"), function)(thing, where)
+            return getattr(import_module(f"hetsched.{module}"), function)(thing, where, **options)
     raise TypeError(f"there is no picture of a {type(thing).__name__}")
 
 
@@ -62,10 +66,42 @@ def _where(name: str, given: Any, width: float | str | None) -> Any:
     return import_module("hetsched.plots.canvas").sheet(width)
 
 
-class Drawn:
+class _Saved:
+    """An object with a plot that can be written to a file."""
+
+    plot: Callable[..., Any]
+
+    def save_plot(self, path: str | PathLike[str], **plot_arguments: Any) -> None:
+        """Write the plot to a .pdf, .svg or .png file (first beside it, then renamed).
+
+        Text stays text: a PDF has TrueType fonts embedded, which journals accept, and an SVG names
+        its fonts. No setting of matplotlib is needed, and none is changed after the call.
+
+        Parameters
+        ----------
+        path : path
+            The suffix says which of the formats is written.
+        **plot_arguments
+            Arguments of `plot`, such as `width`.
+
+        Raises
+        ------
+        ValueError
+            For another suffix.
+        OSError
+            If the file cannot be written.
+        ImportError
+            If matplotlib is not installed.
+        """
+        import_module("hetsched.plots.canvas").save_plot(self.plot, path, plot_arguments)
+
+
+class Drawn(_Saved):
     """An object with a plot."""
 
-    def plot(self, ax: Axes | None = None, *, width: float | str | None = None) -> Axes:
+    def plot(
+        self, ax: Axes | None = None, *, width: float | str | None = None, **options: Any
+    ) -> Axes:
         """Draw this object with matplotlib.
 
         Parameters
@@ -75,6 +111,10 @@ class Drawn:
         width : float or {"column", "page"}, optional
             Width of a new figure: inches, or one column (3.4 inches) or the page (7 inches) of a
             two-column paper.
+        **options
+            Options of the picture of one type. `Partition`: cut_order=False leaves out the cuts
+            and the numbers that say in which order they are made. `Trace`: until=t draws at least
+            the time from 0 to t, so that several charts have one time axis.
 
         Returns
         -------
@@ -84,8 +124,10 @@ class Drawn:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If the picture of this type does not have the option.
         """
-        axes: Axes = draw(self, _where("ax", ax, width))
+        axes: Axes = draw(self, _where("ax", ax, width), **options)
         return axes
 
     def _repr_html_(self) -> str:
@@ -93,14 +135,17 @@ class Drawn:
         return f"<p>{escape(repr(self)[1:-1])}</p>{svg}"
 
 
-class DrawnFigure:
+class DrawnFigure(_Saved):
     """An object with a plot of several axes."""
 
-    def plot(self, figure: Figure | None = None, *, width: float | str | None = None) -> Figure:
+    def plot(
+        self, figure: Figure | None = None, *, width: float | str | None = None, **options: Any
+    ) -> Figure:
         """Draw this object with matplotlib, on a new pyplot figure unless one is given.
 
         Returns the figure. Raises ImportError without matplotlib. The width of a new figure is
-        given as for plots with one pair of axes; it must have room for all of them.
+        given as for plots with one pair of axes; it must have room for all of them. `Comparison`
+        has the option cut_order of a `Partition`.
         """
-        drawn: Figure = draw(self, _where("figure", figure, width))
+        drawn: Figure = draw(self, _where("figure", figure, width), **options)
         return drawn

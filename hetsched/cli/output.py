@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._base.replace import replace_file, require_replaceable
+from .._base.replace import require_replaceable
 from .._base.table import table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..planners.product import ProductPlan
     from ..trace import Trace
 
@@ -41,21 +39,6 @@ def require_picture(option: str, path: str, *others: str) -> None:
         raise ValueError(
             f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}"
         )
-
-
-def write_picture(figure: Figure, path: str | Path, **options: Any) -> None:
-    """Write a figure in the format of the file's suffix.
-
-    The file appears only when it is complete. Its fonts are of a type that journals accept. See
-    savefig for the options.
-    """
-    from matplotlib import rc_context
-
-    if Path(path).suffix != ".png":
-        # For parts drawn as pixels because they have too many lines, such as 10^5 bars.
-        options.setdefault("dpi", 300)
-    with replace_file(path) as file, rc_context({"pdf.fonttype": 42}):
-        figure.savefig(file, format=Path(path).suffix[1:], **options)
 
 
 def require_trace(option: str, path: str) -> None:

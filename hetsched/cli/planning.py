@@ -24,9 +24,9 @@ from ..planners.partition import Partition, partition
 from ..planners.product import ProductPlan
 from ..planners.replan import replan
 from ..platform import UNIT, Platform
-from ..plots.canvas import free_figure
+from ..plots.canvas import free_figure, write_figure
 from ..trace import Trace
-from .output import require_output, require_picture, require_trace, write_picture, write_trace
+from .output import require_output, require_picture, require_trace, write_trace
 
 _DISTRIBUTE = """examples:
   hetsched distribute 78 3 5 8            78 chunks for workers with these cycle-times
@@ -253,7 +253,7 @@ def _rows(plan: Plan) -> Table:
 def _draw(what: Plan | Trace, path: str) -> None:
     figure = free_figure("--plot")
     what.plot(figure.add_subplot())
-    write_picture(figure, path)
+    write_figure(figure, path)
 
 
 def _csv(plan: Plan) -> str:

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from .._base import check
+from .._base.drawn import Drawn
 from .._base.table import table
 from .._engine.sites import workers_for_quota
 from ..plan import plain
@@ -23,7 +25,7 @@ from .linux import natural, ranges
 
 
 @dataclass(frozen=True, repr=False)
-class Topology:
+class Topology(Drawn):
     """What the process may use. Unknown values are None and listed in `unknown`.
 
     Attributes
@@ -258,7 +260,8 @@ class Topology:
             f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
             for label, text in self.describe()
         )
-        return f"<table>{rows}</table>"
+        svg: str = import_module("hetsched.plots.canvas").figure_svg(self.plot)
+        return f"{svg}<table>{rows}</table>"
 
     def _limited(self, count: int) -> int:
         if self.quota is not None:
@@ -284,8 +287,7 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
         - A file with XML of hwloc 2 or 3, as `lstopo --of xml node.xml` writes it. It has no quota
           and no load.
         - A description in TOML (docs/guide/unequal-cores.md): a file with a name that ends in
-        .toml.
-          It has no quota and no load.
+          .toml. It has no quota and no load.
 
         If the environment variable HETSCHED_TOPOLOGY names such a file, "/" is the machine in the
         file, with the quota, the thread limit and the load of this machine.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._base import check
 from .._base.need import need
+from .._base.replace import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +40,8 @@ _MANY = 1000  # bars; with more, a vector plot would be too large
 _OWN = "hetsched figure"  # label of figures that take the size that the plot wants
 _WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as in two-column journals
 _NARROWEST = 2.0  # inches; below this width not even the labels of the axes fit
+_FORMATS = (".pdf", ".svg", ".png")  # of files that `save_plot` writes
+_SAVED = 300  # dots per inch: PNG, and parts of a PDF or SVG that are drawn as pixels
 _SMALL = 8.0  # points: the size of numbers on axes and of legends
 
 
@@ -125,6 +131,39 @@ def figure_svg(draw: Callable[..., Any]) -> str:
     svg = re.sub(r"<style.*?</style>", "", svg, count=1, flags=re.DOTALL)
     style = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
     return svg.replace("<svg", f'<svg style="{style}"', 1)
+
+
+def save_plot(draw: Callable[..., Any], path: str | PathLike[str], options: dict[str, Any]) -> None:
+    """Write the plot that draw(**options) makes to a file. See `Drawn.save_plot`."""
+    if Path(path).suffix not in _FORMATS:
+        raise ValueError(f"path must end in .pdf, .svg or .png, got {os.fspath(path)!r}")
+    pyplot = need("matplotlib.pyplot", "plotting")
+    with pyplot.ioff():
+        given = pyplot.get_fignums()
+        drawn = draw(**options)
+        figure = drawn.figure.canvas.figure
+        try:
+            write_figure(figure, path, dpi=_SAVED)
+        finally:
+            if getattr(figure, "number", None) not in given:
+                pyplot.close(figure)
+
+
+def write_figure(figure: Figure, path: str | PathLike[str], **options: Any) -> None:
+    """Write a figure in the format of the file's suffix. The file appears only when it is complete.
+
+    See savefig for the options.
+    """
+    from matplotlib import rc_context
+
+    kind = Path(path).suffix
+    if kind != ".png":
+        # For parts drawn as pixels because they have too many lines, such as 10^5 bars.
+        options.setdefault("dpi", _SAVED)
+    # TrueType instead of Type 3, which many journals refuse; text of an SVG can be searched
+    fonts = {"pdf.fonttype": 42, "svg.fonttype": "none"}
+    with replace_file(path) as file, rc_context(fonts):
+        figure.savefig(file, format=kind[1:], **options)
 
 
 def free_figure(what: str) -> Figure:
@@ -313,8 +352,9 @@ def _draw_boxes(
     bottom: NDArray[np.float64],
     colours: Sequence[str],
     narrow: NDArray[np.float64],
+    edge: str = "white",
 ) -> None:
-    """Draw boxes in one collection, with white edges if `narrow` (points) leaves room for them."""
+    """Draw boxes in one collection, with edges if `narrow` (points) leaves room for them."""
     from matplotlib.collections import PolyCollection
 
     corners: Any = np.array([[left, top], [right, top], [right, bottom], [left, bottom]]).transpose(
@@ -325,7 +365,7 @@ def _draw_boxes(
         PolyCollection(
             corners,
             facecolors=colours,
-            edgecolors="white",
+            edgecolors=edge,
             linewidths=np.clip((narrow - 2) / 6, 0.0, 0.8),
             antialiaseds=not many,  # blending many bars in a pixel would make it pale
             rasterized=many,

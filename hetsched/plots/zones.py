@@ -140,16 +140,22 @@ def set_up(ax: Axes, shape: tuple[float, float], note: str = "") -> None:
     ax.locator_params(nbins=5)
 
 
-def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
+def plot_partition(partition: Partition, ax: Axes | None = None, *, cut_order: bool = True) -> Axes:
     """Draw the zones, first row at the top, with the workers' names and shares where they fit.
 
-    A cut that has to be made earlier is thicker. With up to 16 workers, a small number at its end
-    says when it is made. Groups have a dark outline.
+    Groups have a dark outline.
+
+    Parameters
+    ----------
+    partition : Partition
+    cut_order : bool
+        Whether to show in which order the cuts are made. A cut that has to be made earlier is
+        thicker. With up to 16 workers, a small number at its end says when it is made.
     """
     shape = partition.shape or (1, 1)
     ax = _axes(ax, figure_size("boxes", len(partition.areas), _aspect(shape)))
     pieces = [(int(worker), *rect) for worker, *rect in partition.pieces.tolist()]
-    cuts = cuts_of(partition) if len(pieces) <= _MANY else []
+    cuts = cuts_of(partition) if cut_order and len(pieces) <= _MANY else []
     numbered = bool(cuts) and np.count_nonzero(partition.areas) <= _NUMBERED
     note = "(small numbers: order of the cuts)" if numbered else ""
     set_up(ax, shape, note)
@@ -165,7 +171,10 @@ def plot_partition(partition: Partition, ax: Axes | None = None) -> Axes:
 
 
 def plot_comparison(
-    partitions: Mapping[str, Partition], figure: Figure | Sheet | None = None
+    partitions: Mapping[str, Partition],
+    figure: Figure | Sheet | None = None,
+    *,
+    cut_order: bool = True,
 ) -> Figure:
     """Draw partitions side by side, each with its method, cost and gap above it.
 
@@ -173,6 +182,8 @@ def plot_comparison(
     ----------
     partitions : mapping of str to Partition
         Must not be empty; all partitions must have the same shape.
+    cut_order : bool
+        See `plot_partition`.
     """
     plans = list(partitions.values())
     if isinstance(plans[0], PlanStack):
@@ -198,12 +209,12 @@ def plot_comparison(
     for ax in panels:
         ax.set(xticks=[], yticks=[])
     for ax, (method, plan) in zip(panels, partitions.items(), strict=True):
-        plan.plot(ax)
+        plan.plot(ax, cut_order=cut_order)
         _title(ax, f"{method}\ncost {digits(plan.cost)}, gap {percent(plan.gap)}").set_fontsize(
             _SMALL
         )
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
-    if len(plans[0].areas) <= _NUMBERED:
+    if cut_order and len(plans[0].areas) <= _NUMBERED:
         figure.supxlabel("small numbers: order of the cuts", fontsize=_SMALL)
     _settle(panels[0])  # with squares to place, the layout is right only at the second time
     return figure

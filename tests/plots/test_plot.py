@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from readable import assert_readable
 
 import hetsched as hs
 from hetsched.plots.allocation import plot_distribution
@@ -24,7 +25,6 @@ LineCollection = importlib.import_module("matplotlib.collections").LineCollectio
 PolyCollection = importlib.import_module("matplotlib.collections").PolyCollection
 
 WORKERS = [1, 2, 3, 8, 64]
-SMALLEST = 7.0
 
 
 @pytest.fixture(autouse=True)
@@ -56,30 +56,6 @@ def bars(ax):
     corners = [path.vertices for path in collection.get_paths()]
     colours = [matplotlib.colors.to_hex(c) for c in collection.get_facecolors()]
     return [(*v.min(0), *v.max(0)) for v in corners], colours
-
-
-def overlap(a, b, slack=1e-6):
-    return min(a.x1, b.x1) - max(a.x0, b.x0) > slack and min(a.y1, b.y1) - max(a.y0, b.y0) > slack
-
-
-def drawn_texts(ax):
-    ax.figure.draw_without_rendering()
-    return [t for t in (*ax.texts, *ax.get_yticklabels()) if t.get_text() and t.get_visible()]
-
-
-def assert_readable(ax):
-    """No text overlaps another, none is too small, none leaves the figure."""
-    texts = drawn_texts(ax)
-    assert min(t.get_fontsize() for t in texts) >= SMALLEST
-    boxes = [t.get_window_extent() for t in texts]
-    for a, b in itertools.combinations(range(len(boxes)), 2):
-        assert not overlap(boxes[a], boxes[b]), (texts[a].get_text(), texts[b].get_text())
-    figure = ax.figure.bbox
-    for box in boxes:
-        assert figure.x0 <= box.x0
-        assert box.x1 <= figure.x1
-        assert figure.y0 <= box.y0
-        assert box.y1 <= figure.y1
 
 
 def assert_labels_inside(ax):
@@ -398,6 +374,16 @@ def test_without_matplotlib():
     with pytest.raises(ImportError, match="pip install matplotlib"):
         plan.plot()
     assert figure_svg(plan.plot) == ""
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        plan.save_plot("picture.pdf")
+
+
+@pytest.mark.usefixtures("_no_matplotlib")
+def test_notebooks_without_matplotlib_show_tables():
+    assert hs.topology()._repr_html_().startswith("<table>")
+    html = hs.Platform.star([3, 5, 8])._repr_html_()
+    assert "<svg" not in html
+    assert "cycle-time  link cost" in html
 
 
 @pytest.mark.usefixtures("_no_matplotlib")
