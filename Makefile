@@ -22,11 +22,13 @@ MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Most modules of these packages are never imported: to compile all takes half of the installation.
 export PIP_NO_COMPILE = 1
+# For commands that are silent for more than ten seconds.
+ELAPSED := exec $(PYTHON) tools/elapsed.py
 
 .PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
-	$(BIN)/hetsched demo -o demo
+	@$(ELAPSED) "hetsched demo -o demo" "about half a minute" $(BIN)/hetsched demo -o demo
 
 # HS_TEST_FEW: fewer inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python
 # (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
@@ -72,8 +74,9 @@ build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
 $(CTESTS): $(BIN)/cmake
 	@mkdir -p build
-	@{ $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
-	  $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }
+	@$(ELAPSED) "compiling the engine for its tests ($(SANITIZE))" "up to three minutes on two cores" sh -c ' \
+	  { $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	    $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }'
 
 # The runners once more, chosen and fed by Python, in an engine with address and undefined-behaviour sanitizers: a report ends the
 # process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
@@ -144,7 +147,7 @@ peers: $(VENV)/installed-test
 
 # Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
 docs: $(VENV)/installed-test $(VENV)/installed-docs build/reproduction/reproduction.html
-	@rm -rf build/docs docs/api/generated
+	@rm -rf build/docs docs/api/generated docs/auto_gallery docs/notebooks
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest -q tests/project/test_site.py tests/project/test_api.py
 
@@ -176,7 +179,7 @@ clean:
 
 # An editable install: Python changes need nothing, C changes a new make.
 $(VENV)/installed-%: pyproject.toml CMakeLists.txt $(SOURCES) $(MODULES) | $(BIN)/python
-	$(BIN)/pip install -q -e '.[$*]'
+	@$(ELAPSED) "compiling the engine" "about two minutes on two cores, with the packages that pip installs" $(BIN)/pip install -q -e '.[$*]'
 	@mkdir -p build
 	@touch $@
 
@@ -187,10 +190,10 @@ $(MODULES): | $(BIN)/python
 # First, as the sanitized engines are built while the rest is installed.
 $(VENV)/installed-test: | $(BIN)/cmake test-system
 $(BIN)/cmake: | $(BIN)/python
-	$(BIN)/pip install -q cmake
+	@$(ELAPSED) "installing CMake" "a few seconds" $(BIN)/pip install -q cmake
 
 $(BIN)/python: | system
-	$(PYTHON) -m venv $(VENV)
+	@$(ELAPSED) "making $(VENV)" "a few seconds" $(PYTHON) -m venv $(VENV)
 
 # The BLAS's and LAPACK's own test programs, a compiler and an emulator of aarch64; without them their tests are skipped.
 test-system: | $(BIN)/python

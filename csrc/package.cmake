@@ -21,5 +21,8 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hetsched-config.cmake" "${CMAKE_CURRE
 # The way from the folder of hetsched.pc to the prefix: what is installed can be moved.
 file(RELATIVE_PATH HETSCHED_PC_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" HETSCHED_PC_UP "${HETSCHED_PC_UP}")
+set(HETSCHED_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+set(HETSCHED_PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+set(HETSCHED_PC_NAME hetsched)
 configure_file(hetsched.pc.in hetsched.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hetsched.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT c)

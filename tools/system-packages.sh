@@ -41,9 +41,9 @@ if [ "$(id -u)" != 0 ]; then
         exit 0
     fi
 fi
-echo "hetsched: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-install() { $as_root apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null 2>&1; }
-install || { $as_root apt-get update -qq >/dev/null 2>&1; install; } && exit 0
+install="$as_root apt-get install -y -qq --no-install-recommends $missing"
+"$python" "$(dirname "$0")/elapsed.py" "hetsched: installing$missing" "about a minute" \
+    sh -c "{ $install || { $as_root apt-get update -qq; $install; }; } </dev/null >/dev/null 2>&1" && exit 0
 [ -z "$required" ] || { echo "hetsched: apt-get install$missing failed"; exit 1; }
 echo "hetsched:$missing could not be installed; going on without."

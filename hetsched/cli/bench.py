@@ -8,16 +8,19 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._base.progress import ProgressBar
 from .._base.regular import read_text
 from .._base.replace import replace_file
 from .._base.table import table
 from .._base.version import __version__
+from .announcing import announcing
 from .output import require_output
 
 _EXAMPLES = """examples:
@@ -99,9 +102,13 @@ def _bench(given: argparse.Namespace) -> None:
             *(["before", "before / now"] if before else []),
         )
     ]
-    for case in _cases(sizes, dtype):
-        times[case.name] = own = _timed(case, rounds)
-        rows.append((case.name, *_cells(own, before.get(case.name), bool(before))))
+    what = f"timing products, solves and planners, {rounds} rounds of each"
+    with announcing(what, given.quiet), closing(ProgressBar()) as bar:
+        cases = list(_cases(sizes, dtype))
+        for done, case in enumerate(cases, 1):
+            times[case.name] = own = _timed(case, rounds)
+            rows.append((case.name, *_cells(own, before.get(case.name), bool(before))))
+            bar.update(done / len(cases))
     content = {
         "format": _FORMAT,
         "hetsched": __version__,

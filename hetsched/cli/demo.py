@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 import warnings
@@ -19,12 +20,13 @@ from ..machine.topology import topology
 from ..planners.partition import partition
 from ..planners.product import ProductPlan
 from ..platform import Platform
-from ..plots.canvas import digits
+from ..plots.canvas import digits, write_figure
 from ..plots.gantt import plot_trace
 from ..runners.pool import Pool
 from ..runners.shared import matmul
 from ..trace import Trace
-from .output import worker_table, write_picture
+from .announcing import announcing
+from .output import worker_table
 from .report import Report
 
 #: Three workers of the 2001 paper: the first is 8/3 as fast as the last.
@@ -57,7 +59,12 @@ def add_parser(commands: Any) -> None:
         default=3000,
         help="side of the large product (default: %(default)s)",
     )
-    demo.set_defaults(command=lambda given: run_demo(given.output, given.size))
+    demo.set_defaults(command=_demo)
+
+
+def _demo(given: argparse.Namespace) -> None:
+    with announcing("running the demonstration, about half a minute", given.quiet):
+        run_demo(given.output, given.size)
 
 
 def run_demo(directory: str | Path, size: int = 3000) -> Path:
@@ -219,7 +226,7 @@ def _picture(path: Path, plan: ProductPlan, planned: Trace, equal: Trace) -> Non
         )
         axes.set_title(title, loc="left", fontsize=10, pad=22)
         axes.set_xlabel("time (s)" if row else "")
-    write_picture(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110)
 
 
 def _off(trace: Trace) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dis
 import os
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
@@ -12,28 +13,15 @@ from typing import Any
 
 from .._base.progress import no_bars
 from .._base.version import __version__
-from . import (
-    bench,
-    completion,
-    demo,
-    exec,
-    info,
-    join,
-    measure,
-    mpi,
-    planning,
-    reproduce,
-    run,
-    streams,
-    study,
-)
+from . import c_flags, streams
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point. Returns the exit status: 0, 1 (an error), 2 (wrong usage) or 130 (Ctrl-C)."""
     streams.prepare()
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        status = _run(_parser().parse_args(arguments))
+        status = _run(_parser(words).parse_args(words))
     except SystemExit as end:  # after --help, wrong usage, an error on another rank
         if not streams.finish() and not end.code:
             end.code = 1
@@ -125,33 +113,62 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of these arguments. If all are options for C programs it has no commands."""
     parser = _Parser(
         prog="hetsched",
         description="Plan, simulate and run dense linear algebra on workers of unequal speed.",
     )
     parser.add_argument("--version", action="version", version=f"hetsched {__version__}")
-    parser.set_defaults(command=lambda _: parser.print_help())
+    c_flags.add_options(parser)
+    parser.set_defaults(
+        command=lambda given: c_flags.print_flags(given) if given.c_flags else parser.print_help()
+    )
+    _add_common(parser, False)
+    if not words or not set(words) <= set(c_flags.OPTIONS):
+        _add_commands(parser)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser) -> None:
+    """Add the commands. They are imported here because they load NumPy, which makefiles that ask
+    for --cflags should not wait for."""
+    from . import (
+        bench,
+        completion,
+        demo,
+        exec,
+        info,
+        join,
+        measure,
+        mpi,
+        planning,
+        reproduce,
+        run,
+        study,
+    )
+
     commands = parser.add_subparsers(metavar="COMMAND")
     for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce, study, bench):
         module.add_parser(commands)
     completion.add_parser(commands, parser)
-    for command, default in (
-        (parser, False),
-        *((command, argparse.SUPPRESS) for command in commands.choices.values()),
-    ):
-        command.add_argument(
-            "-v",
-            "--verbose",
-            action="store_true",
-            default=default,
-            help="show the traceback of an error",
-        )
-        command.add_argument(
-            "-q",
-            "--quiet",
-            action="store_true",
-            default=default,
-            help="print only errors, and the output of --json or --csv",
-        )
-    return parser
+    for command in commands.choices.values():
+        _add_common(command, argparse.SUPPRESS)
+
+
+def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
+    """Add the options that the program and each command have."""
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        default=default,
+        help="show the traceback of an error",
+    )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        default=default,
+        help="print only errors, and the output of --json or --csv",
+    )

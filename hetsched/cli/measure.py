@@ -11,7 +11,9 @@ from ..machine import measure as measuring
 from ..machine.dropin import library
 from ..machine.topology import topology
 from ..platform import file_kind
-from .output import require_output, require_picture, write_picture
+from ..plots.canvas import write_figure
+from .announcing import announcing
+from .output import require_output, require_picture
 
 
 def add_parser(commands: Any) -> None:
@@ -91,18 +93,23 @@ def _measure(given: argparse.Namespace) -> None:
         file_kind(given.output)
         require_output("--output", given.output)
     if given.blas:
-        multiply_adds = least.measured(topology(), library())
+        with announcing("timing each BLAS and LAPACK function, about a minute", given.quiet):
+            multiply_adds = least.measured(topology(), library())
         print(json.dumps(multiply_adds, indent=1) if given.json else least.table(multiply_adds))
         return
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
-    found = measuring.measure(
-        cores=given.cores,
-        seconds=given.seconds,
-        refresh=given.refresh,
-        blocks=given.blocks,
-        **options,
-    )
+    what = f"measuring the speeds of the cores, about {given.seconds:g} s"
+    if given.blocks:
+        what += f", and first block sizes, up to {20 * given.seconds:g} s for each kind of core"
+    with announcing(what, given.quiet):
+        found = measuring.measure(
+            cores=given.cores,
+            seconds=given.seconds,
+            refresh=given.refresh,
+            blocks=given.blocks,
+            **options,
+        )
     if given.output:
         found.save(given.output)
     if given.plot:
@@ -110,5 +117,5 @@ def _measure(given: argparse.Namespace) -> None:
 
         figure = Figure(figsize=(9.0, 5.0), layout="constrained")
         found.plot(figure.add_subplot())
-        write_picture(figure, given.plot)
+        write_figure(figure, given.plot)
     print(json.dumps(found.record(), indent=1) if given.json else found.table())

@@ -30,11 +30,11 @@ class Report:
     def __init__(self, title: str) -> None:
         self._title = title
         self._parts: list[str] = []
-        print(title)
+        print(title, flush=True)
 
     def heading(self, text: str) -> None:
         """Start a section."""
-        print(f"\n{text}")
+        print(f"\n{text}", flush=True)
         self._parts.append(f"<h2>{escape(text)}</h2>")
 
     def text(self, text: str) -> None:

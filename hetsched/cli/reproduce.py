@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from .._base.replace import replace_file
+from ..plots.canvas import write_figure
 from ..studies import page
-from .output import require_output, require_picture, write_picture
+from .announcing import announcing
+from .output import require_output, require_picture
 
 _EXAMPLES = """examples:
   hetsched reproduce rings                     tables, and a verdict on each claim of the paper
@@ -105,12 +107,12 @@ def add_parser(commands: Any) -> None:
     reproduce.set_defaults(command=_reproduce)
 
 
-def _parts(papers: Sequence[str]) -> Iterator[page.Part]:
+def _parts(papers: Sequence[str], quiet: bool = False) -> Iterator[page.Part]:
     for paper in _STUDIES if "all" in papers else dict.fromkeys(papers):
         for name, title, module, function in _STUDIES[paper]:
-            yield page.Part(
-                name, title, getattr(import_module(f"hetsched.studies.{module}"), function)()
-            )
+            with announcing(f"reproducing {name}: {title}", quiet):
+                study = getattr(import_module(f"hetsched.studies.{module}"), function)()
+            yield page.Part(name, title, study)
 
 
 def _reproduce(given: argparse.Namespace) -> None:
@@ -120,7 +122,7 @@ def _reproduce(given: argparse.Namespace) -> None:
     elif given.output:
         require_picture("--output", given.output, *_TEXTS)
     parts = []
-    for part in _parts(given.papers):
+    for part in _parts(given.papers, given.quiet):
         parts.append(part)
         if not (given.json or given.csv):
             print(part.study, flush=True)
@@ -135,6 +137,6 @@ def _reproduce(given: argparse.Namespace) -> None:
                 if len(parts) == 1
                 else output.with_stem(f"{output.stem}-{part.paper.rpartition('-')[2]}")
             )
-            write_picture(part.study.plot(), own)
+            write_figure(part.study.plot(), own)
     if given.json or given.csv:
         print((page.to_json if given.json else page.to_csv)(parts).rstrip())
