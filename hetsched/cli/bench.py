@@ -30,6 +30,7 @@ _EXAMPLES = """examples:
   hetsched bench -o after.json --compare before.json
 """
 _FORMAT = "hetsched bench 1"
+_PAUSE = 0.1  # seconds before a call: threads of the library before it spin for up to 30 ms
 
 Array = NDArray[Any]
 
@@ -202,6 +203,7 @@ def _timed(case: Case, rounds: int) -> dict[str, float]:
     seconds: dict[str, list[float]] = {who: [] for who in sides}
     for k in range(rounds + 1):
         for who, call in sides.items():
+            time.sleep(_PAUSE if len(sides) > 1 else 0.0)
             start = time.perf_counter()
             call()
             if k:
