@@ -11,13 +11,27 @@ static double aspect_of(bytes *in, taste kind)
                                : (const double[]){1, 1, 2.5, 0.1, 300}[pick_below(in, 5)];
 }
 
-/* Returns the length of a worker's part in one direction: of one piece (a == b), or of the union of
- * two. */
-static double length_of(const double *a, const double *b, int axis)
+/* Returns the length of the union of the intervals that a worker's pieces span on an axis. */
+static double length_of(const double *pieces, int count, int axis)
 {
-    const double overlap =
-        fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]) - fmax(a[axis], b[axis]);
-    return a == b ? a[2 + axis] : a[2 + axis] + b[2 + axis] - fmax(overlap, 0.0);
+    if (count == 1) return pieces[2 + axis];
+    double sum = 0.0;
+    double reached = -INFINITY;
+    /* by ascending start; there are at most three pieces */
+    for (int round = 0; round < count; round++) {
+        double start = INFINITY;
+        double end = -INFINITY;
+        for (int q = 0; q < count; q++) {
+            const double low = pieces[4 * q + axis], high = low + pieces[4 * q + 2 + axis];
+            if (high > reached && low < start) {
+                start = low;
+                end = high;
+            }
+        }
+        sum += fmax(end - fmax(start, reached), 0.0);
+        reached = fmax(reached, end);
+    }
+    return sum;
 }
 
 /* Checks the zones of a floorplan: they tile the unit square with the requested areas. Returns the
@@ -61,10 +75,12 @@ static double check_zones(bytes *in, int32_t p, const double *areas, const doubl
             HOLDS(!(tall > 10 * beyond && wide > 10 * beyond));
         }
         if (k && workers[k] == workers[k - 1]) continue;
-        const double *b = k + 1 < *pieces && workers[k + 1] == workers[k] ? a + 4 : a;
+        int count = 1;
+        while (k + count < *pieces && workers[k + count] == workers[k]) count++;
+        HOLDS(count <= 3);
         const double width = sqrt(aspect);
         const double of_one = (weights ? weights[workers[k]] : 1.0) *
-                              (length_of(a, b, 0) / width + length_of(a, b, 1) * width);
+                              (length_of(a, count, 0) / width + length_of(a, count, 1) * width);
         sum += of_one;
         *most = fmax(*most, of_one);
     }
@@ -137,12 +153,12 @@ static void readers(bytes *in)
     int32_t next = 0;
     /* mostly entries that a plan may have at this place */
     for (int32_t k = 0; k < size; k++) {
-        const int op = pick_below(in, 8), needs = op == 2 ? 5 : 2;
+        const int op = pick_below(in, 8), needs = (const int[]){2, 2, 5, 2, 3}[op % 5];
         const int ends = size - k < depth;
         if (strange && pick_below(in, 6) == 0)
-            plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -5, p}[pick_below(in, 4)];
+            plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -6, p}[pick_below(in, 4)];
         else if (depth >= needs && (ends || parts || op < 4)) {
-            plan[k] = -1 - (op % 4);
+            plan[k] = -1 - (op % 5);
             depth -= needs - 1;
         } else {
             plan[k] = pick_below(in, 16) ? next++ : pick_below(in, p + 1);

@@ -16,6 +16,7 @@ int32_t hs__operands(int32_t op)
     case HS_BESIDE:
     case HS_ABOVE:
     case HS_AROUND: return 2;
+    case HS_CORNERS: return 3;
     case HS_WHEEL: return 5;
     default: return 0;
     }
@@ -122,6 +123,22 @@ double hs__corner_width(const hs__node *corner)
     return sqrt(corner->area * corner->down / corner->across);
 }
 
+void hs__corner_sides(int32_t count, const hs__node *const corner[2], double height, double width,
+                      double sides[2][2])
+{
+    for (int32_t c = 0; c < count; c++) {
+        const double area = corner[c]->area;
+        sides[c][1] =
+            area > 0.0 ? fmin(fmax(hs__corner_width(corner[c]), area / height), width) : 0.0;
+        sides[c][0] = area > 0.0 ? fmin(area / sides[c][1], height) : 0.0;
+    }
+    if (count == 2 && sides[0][0] + sides[1][0] > height && sides[0][1] + sides[1][1] > width)
+        for (int32_t c = 0; c < 2; c++) {
+            sides[c][1] = width;
+            sides[c][0] = fmin(corner[c]->area / width, height);
+        }
+}
+
 /* Computes area, across and down of an operator's node from its operands. */
 static void add_up(hs__node *nodes, int32_t i, double owner_weight)
 {
@@ -135,8 +152,8 @@ static void add_up(hs__node *nodes, int32_t i, double owner_weight)
     }
     double width[5] = {1.0, 1.0};
     double height[5] = {1.0, 1.0};
-    /* the corner costs the same in every box: 2 sqrt(across * down * area) */
-    if (self->op == HS_AROUND) {
+    /* a corner costs the same in every box: 2 sqrt(across * down * area) */
+    if (self->op == HS_AROUND || self->op == HS_CORNERS) {
         self->across = self->down = owner_weight;
         return;
     }
@@ -178,10 +195,11 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
         }
         int32_t count = hs__operands(op);
         int32_t at = i - 1;
-        if (count == 0 || (op == HS_AROUND && (i == 0 || plan[i - 1] < 0))) break;
+        const bool around = op == HS_AROUND || op == HS_CORNERS;
+        if (count == 0 || (around && (i == 0 || plan[i - 1] < 0))) break;
         for (; count > 0 && at >= 0; count--, at -= nodes[at].size) self->size += nodes[at].size;
         if (count > 0) break;
-        add_up(nodes, i, op == HS_AROUND && weights ? weights[plan[i - 1]] : 1.0);
+        add_up(nodes, i, around && weights ? weights[plan[i - 1]] : 1.0);
         status = HS_OK;
     }
     if (!status && (size != 0 || nodes[length - 1].size != length)) status = HS_ERROR_VALUE;
@@ -193,7 +211,9 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
 
 typedef struct {
     double row, col, height, width;
-    double corner_height, corner_width; /* cut out of a worker's zone at its lower right */
+    /* cut out of a worker's zone at its lower right, and at its upper left */
+    double corner_height, corner_width;
+    double first_height, first_width;
 } box;
 
 /* Computes the boxes of node i's operands. A side is the operand's area divided by the side that it
@@ -238,20 +258,79 @@ static void divide_box(const hs__node *nodes, int32_t i, box *boxes)
                                     .width = w[c] * all.width};
         break;
     }
-    default: { /* HS_AROUND */
-        const bool some = first->area > 0.0;
-        double width =
-            some ? fmin(fmax(hs__corner_width(first), first->area / all.height), all.width) : 0.0;
-        double height = some ? fmin(first->area / width, all.height) : 0.0;
-        boxes[child[0]] = (box){.row = all.row + (all.height - height),
-                                .col = all.col + (all.width - width),
-                                .height = height,
-                                .width = width};
-        boxes[child[1]] = all;
-        boxes[child[1]].corner_height = height;
-        boxes[child[1]].corner_width = width;
+    default: {                                           /* HS_AROUND, HS_CORNERS */
+        const int32_t last = hs__operands(self->op) - 2; /* the corner at the lower right */
+        const hs__node *const contents[2] = {first, second};
+        double sides[2][2];
+        hs__corner_sides(last + 1, contents, all.height, all.width, sides);
+        const double height = sides[last][0], width = sides[last][1];
+        boxes[child[last]] = (box){.row = all.row + (all.height - height),
+                                   .col = all.col + (all.width - width),
+                                   .height = height,
+                                   .width = width};
+        box *owner = &boxes[child[last + 1]];
+        *owner = all;
+        owner->corner_height = height;
+        owner->corner_width = width;
+        if (last == 0) break;
+        boxes[child[0]] =
+            (box){.row = all.row, .col = all.col, .height = sides[0][0], .width = sides[0][1]};
+        owner->first_height = sides[0][0];
+        owner->first_width = sides[0][1];
     }
     }
+}
+
+/* Divides the zone of a worker around two corners into three pieces, from the top down or from left
+ * to right. rows, cols: what it spans. */
+static void divide_around_two(const box *b, double area, double parts[3][4], double *rows,
+                              double *cols)
+{
+    const double lower = b->height - b->corner_height, right = b->width - b->corner_width;
+    const bool wide_first = b->first_width >= b->width, wide_second = b->corner_width >= b->width;
+    const bool high_first = b->first_height >= b->height;
+    const bool high_second = b->corner_height >= b->height;
+    /* a thin sliver between two strips: its side is not computed as a difference */
+    const double between =
+        wide_first && wide_second ? area / b->width : fmax(lower - b->first_height, 0.0);
+    const double beside =
+        high_first && high_second ? area / b->height : fmax(right - b->first_width, 0.0);
+    *rows = wide_first && wide_second ? between
+            : wide_first              ? b->height - b->first_height
+            : wide_second             ? lower
+                                      : b->height;
+    *cols = high_first && high_second ? beside
+            : high_first              ? b->width - b->first_width
+            : high_second             ? right
+                                      : b->width;
+    if (b->first_height + b->corner_height <= b->height || (wide_first && wide_second)) {
+        const double pieces[3][4] = {
+            {b->row, b->col + b->first_width, b->first_height, b->width - b->first_width},
+            {b->row + b->first_height, b->col, between, b->width},
+            {b->row + lower, b->col, b->corner_height, right}};
+        memcpy(parts, pieces, sizeof pieces);
+    } else {
+        const double pieces[3][4] = {
+            {b->row + b->first_height, b->col, b->height - b->first_height, b->first_width},
+            {b->row, b->col + b->first_width, b->height, beside},
+            {b->row, b->col + right, lower, b->corner_width}};
+        memcpy(parts, pieces, sizeof pieces);
+    }
+}
+
+/* Divides the zone of a worker into one piece, or two around a corner. */
+static void divide_zone(const box *b, double area, double parts[3][4], double *rows, double *cols)
+{
+    const bool full_width = b->corner_width >= b->width;
+    const bool full_height = !full_width && b->corner_height >= b->height;
+    /* a thin sliver: its side is not computed as a difference */
+    const double upper = full_width ? area / b->width : b->height - b->corner_height;
+    const double left = full_height ? area / b->height : b->width - b->corner_width;
+    const double pieces[3][4] = {{b->row, b->col, upper, b->width},
+                                 {b->row + upper, b->col, b->corner_height, left}};
+    memcpy(parts, pieces, sizeof pieces);
+    *rows = b->corner_height > 0.0 && full_width ? upper : b->height;
+    *cols = b->corner_width > 0.0 && full_height ? left : b->width;
 }
 
 /* Lays out a floorplan. workers, rects and pieces may be NULL, all three together. */
@@ -281,23 +360,19 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
     int32_t count = 0;
     for (int32_t i = 0; i < length; i++) {
         if (nodes[i].op < 0) continue;
-        const box b = boxes[i];
-        const bool full_width = b.corner_width >= b.width;
-        const bool full_height = !full_width && b.corner_height >= b.height;
-        /* a thin sliver: its side is not computed as a difference */
-        const double upper = full_width ? nodes[i].area / b.width : b.height - b.corner_height;
-        const double left = full_height ? nodes[i].area / b.height : b.width - b.corner_width;
-        const double parts[2][4] = {{b.row, b.col, upper, b.width},
-                                    {b.row + upper, b.col, b.corner_height, left}};
-        for (int k = 0; k < 2 && rects; k++) {
+        const box *b = &boxes[i];
+        double parts[3][4];
+        double rows;
+        double cols;
+        (b->first_height > 0.0 ? divide_around_two : divide_zone)(b, nodes[i].area, parts, &rows,
+                                                                  &cols);
+        for (int k = 0; k < 3 && rects; k++) {
             if (!(parts[k][2] > 0.0 && parts[k][3] > 0.0)) continue;
             double *rect = rects + 4 * (size_t)count;
             for (int q = 0; q < 4; q++) rect[q] = parts[k][q] / (q % 2 ? width : height);
             workers[count++] = nodes[i].op;
         }
-        sum += (weights ? weights[nodes[i].op] : 1.0) *
-               ((b.corner_height > 0.0 && full_width ? upper : b.height) +
-                (b.corner_width > 0.0 && full_height ? left : b.width));
+        sum += (weights ? weights[nodes[i].op] : 1.0) * (rows + cols);
     }
     if (pieces) *pieces = count;
     if (cost) *cost = sum;

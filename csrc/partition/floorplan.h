@@ -39,6 +39,14 @@ void hs__wheel_of(const double area[5], double width[5], double height[5]);
 /* Returns the width of a corner at which its contents cost least, without regard to limits. */
 double hs__corner_width(const hs__node *corner);
 
+/* Computes the sides of the corners of a zone around other workers' boxes (HS_AROUND: one corner,
+ * HS_CORNERS: two) in a box of these sides: those at which the contents cost least, but inside the
+ * box, and two corners are strips over the whole width if they would overlap otherwise.
+ *   corner  [count] the nodes of the contents
+ *   sides   [count][2] out: height and width */
+void hs__corner_sides(int32_t count, const hs__node *const corner[2], double height, double width,
+                      double sides[2][2]);
+
 /* Returns the sum of the areas; 0 if an area, a weight or the aspect ratio is invalid. size: number
  * of positive areas. */
 double hs__partition_total(int32_t p, const double *areas, const double *weights, double aspect,

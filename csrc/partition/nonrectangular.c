@@ -1,5 +1,5 @@
-/* hs_partition_nonrectangular: interval floorplans in which one worker may own a box around a
- * corner for the other workers. A corner costs the same in every box that it fits in. So a
+/* hs_partition_nonrectangular: interval floorplans in which one worker may own a box around one
+ * corner or two opposite corners for the other workers. A corner costs the same in every box that it fits in. So a
  * floorplan of a set is a point (across, down, fixed) with the range of widths that it fits: its
  * cost in a box of the set's area is across * width + down * height + fixed. The best floorplans
  * are found for a grid of widths. */
@@ -19,18 +19,23 @@ typedef struct {
     double across, down, fixed;
     double least_width, most_width;
     int32_t cut;
-    int32_t op; /* HS_ABOVE, HS_BESIDE, HS_AROUND, or 0 for a leaf */
+    int32_t op; /* HS_ABOVE, HS_BESIDE, HS_AROUND, HS_CORNERS, or 0 for a leaf */
 } shape;
+
+/* The contents of a corner with their best sides. */
+typedef struct {
+    double width, height, cost;
+} corner;
 
 typedef struct {
     int32_t size;
     int32_t *worker;
     double *weight;
-    double *area;   /* area of each interval */
-    shape *shapes;  /* [SHAPES] for each interval; the first one fits every box */
-    int32_t *count; /* number of shapes of each interval */
+    double *area;    /* area of each interval */
+    shape *shapes;   /* [SHAPES] for each interval; the first one fits every box */
+    int32_t *count;  /* number of shapes of each interval */
+    corner *corners; /* of each interval */
     double stretch[WIDTHS];
-    int32_t *plan;
 } table;
 
 static shape *shapes_of(const table *t, int64_t set) { return t->shapes + SHAPES * set; }
@@ -56,22 +61,17 @@ static const shape *best_in(const table *t, int64_t set, double width, double he
     return best;
 }
 
-/* Finds the contents of a corner at their best width; the cost is INFINITY if no shape fits at its
- * best width. */
-static const shape *best_corner(const table *t, int64_t set, double *width, double *cost)
+/* Finds the shape of a set at its best width, for a corner; the cost is INFINITY if no shape fits at
+ * its best width. */
+static corner find_corner(const table *t, int64_t set)
 {
     const shape *all = shapes_of(t, set);
-    const shape *best = NULL;
     const double area = t->area[set];
-    *cost = INFINITY;
+    corner best = {.cost = INFINITY};
     for (int32_t k = 0; k < t->count[set]; k++) {
-        const double here = sqrt(area * all[k].down / all[k].across);
-        const double least = cost_in(&all[k], here, area / here);
-        if (least < *cost) {
-            *cost = least;
-            *width = here;
-            best = &all[k];
-        }
+        const double width = sqrt(area * all[k].down / all[k].across);
+        const double cost = cost_in(&all[k], width, area / width);
+        if (cost < best.cost) best = (corner){width, area / width, cost};
     }
     return best;
 }
@@ -109,28 +109,52 @@ static shape find_unlimited(const table *t, int32_t i, int32_t j)
     return found;
 }
 
+/* Finds the cheapest zone of the last worker of an interval around one corner that holds the other
+ * workers, or around two opposite corners that share them, in a box of this width. Two corners must
+ * be beside or above each other. */
+static shape find_around(const table *t, int32_t i, int32_t j, double width, double *cost)
+{
+    const double area = t->area[hs__interval(i, j)], height = area / width;
+    const double owner = t->weight[j - 1];
+    shape found = {.across = owner, .down = owner};
+    *cost = INFINITY;
+    for (int32_t cut = j - 1; cut > i; cut--) { /* first one corner: of equals it is taken */
+        const bool two = cut < j - 1;
+        const corner a = t->corners[hs__interval(i, cut)];
+        const corner b = two ? t->corners[hs__interval(cut, j - 1)] : (corner){0};
+        const double most = fmax(a.width, b.width), highest = fmax(a.height, b.height);
+        const double here = a.cost + b.cost + owner * (width + height);
+        if (!(here < *cost) || most >= width || highest >= height) continue;
+        const bool beside = a.width + b.width <= width;
+        if (!beside && a.height + b.height > height) continue;
+        *cost = here;
+        found.fixed = a.cost + b.cost;
+        found.least_width = beside ? a.width + b.width : most;
+        found.most_width = area / (beside ? highest : a.height + b.height);
+        found.cut = cut;
+        found.op = two ? HS_CORNERS : HS_AROUND;
+    }
+    return found;
+}
+
 static void solve_interval(table *t, int32_t i, int32_t j)
 {
-    const int64_t all = hs__interval(i, j), others = hs__interval(i, j - 1);
-    const double area = t->area[all], owner = t->weight[j - 1];
-    double corner_width = 0.0;
-    double corner_cost;
-    const shape *corner = best_corner(t, others, &corner_width, &corner_cost);
-    const double corner_height = corner ? t->area[others] / corner_width : 0.0;
+    const int64_t all = hs__interval(i, j);
+    const double area = t->area[all];
     shape *out = shapes_of(t, all);
     int32_t count = 1;
     out[0] = find_unlimited(t, i, j);
     for (int k = 0; k < WIDTHS; k++) {
         const double width = sqrt(area) * t->stretch[k], height = area / width;
-        double least = INFINITY;
-        shape found = {0};
+        double least;
+        shape found = find_around(t, i, j, width, &least);
         for (int32_t cut = i + 1; cut < j; cut++) {
             const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
             const double share = t->area[left] / area, rest = t->area[right] / area;
             double first_cost, second_cost;
             const shape *a = best_in(t, left, width * share, height, &first_cost);
             const shape *b = best_in(t, right, width * rest, height, &second_cost);
-            if (first_cost + second_cost < least) {
+            if (first_cost + second_cost <= least) {
                 least = first_cost + second_cost;
                 found = join_shapes(a, b, HS_BESIDE, cut, share, rest);
             }
@@ -141,17 +165,6 @@ static void solve_interval(table *t, int32_t i, int32_t j)
                 found = join_shapes(a, b, HS_ABOVE, cut, share, rest);
             }
         }
-        if (corner && corner_width < width && corner_height < height &&
-            owner * (width + height) + corner_cost < least) {
-            least = owner * (width + height) + corner_cost;
-            found = (shape){.across = owner,
-                            .down = owner,
-                            .fixed = corner_cost,
-                            .least_width = corner_width,
-                            .most_width = area / corner_height,
-                            .cut = j - 1,
-                            .op = HS_AROUND};
-        }
         bool again = false;
         for (int32_t c = 0; c < count && !again; c++)
             again = out[c].across == found.across && out[c].down == found.down &&
@@ -159,47 +172,58 @@ static void solve_interval(table *t, int32_t i, int32_t j)
         if (!again && least < INFINITY) out[count++] = found;
     }
     t->count[all] = count;
+    t->corners[all] = find_corner(t, all);
 }
 
-/* Writes the floorplan of the interval i .. j - 1, starting at plan. The smaller part of a cut is
- * done first, so the recursion is no deeper than log2(workers). */
-static void write_plan(table *t, int32_t i, int32_t j, double width, double height, int32_t *plan)
+/* A set of workers whose floorplan is still to be written, and its box. */
+typedef struct {
+    int32_t from, to;
+    double width, height;
+} part;
+
+/* Writes the floorplan of all workers in a box, and returns its length. It is written from its end:
+ * an operator, then its operands from the last to the first. */
+static int32_t write_plan(const table *t, double width, double height, part *stack, int32_t *plan)
 {
-    while (j > i + 1) {
-        double cost, corner_width;
-        const shape found = *best_in(t, hs__interval(i, j), width, height, &cost);
-        const double area = t->area[hs__interval(i, j)];
-        const double first = t->area[hs__interval(i, found.cut)];
-        plan[2 * (j - i) - 2] = found.op;
-        if (found.op == HS_AROUND) {
-            best_corner(t, hs__interval(i, j - 1), &corner_width, &cost);
-            plan[2 * (j - i) - 3] = t->worker[j - 1];
-            width = corner_width;
-            height = first / corner_width;
-            j--;
+    int32_t length = 0;
+    int32_t waiting = 0;
+    stack[waiting++] = (part){0, t->size, width, height};
+    while (waiting > 0) {
+        const part now = stack[--waiting];
+        if (now.to == now.from + 1) {
+            plan[length++] = t->worker[now.from];
             continue;
         }
-        const bool above = found.op == HS_ABOVE;
-        const double share = first / area, rest = t->area[hs__interval(found.cut, j)] / area;
-        const double first_width = above ? width : width * share;
-        const double first_height = above ? height * share : height;
-        const double second_width = above ? width : width * rest;
-        const double second_height = above ? height * rest : height;
-        int32_t *const second = plan + 2 * (ptrdiff_t)(found.cut - i) - 1;
-        if (found.cut - i <= j - found.cut) {
-            write_plan(t, i, found.cut, first_width, first_height, plan);
-            i = found.cut;
-            width = second_width;
-            height = second_height;
-            plan = second;
-        } else {
-            write_plan(t, found.cut, j, second_width, second_height, second);
-            j = found.cut;
-            width = first_width;
-            height = first_height;
+        double cost;
+        const shape *found =
+            best_in(t, hs__interval(now.from, now.to), now.width, now.height, &cost);
+        const int32_t cut = found->cut;
+        plan[length++] = found->op;
+        if (found->op == HS_AROUND || found->op == HS_CORNERS) {
+            const int32_t last = now.to - 1;
+            const corner first = t->corners[hs__interval(now.from, cut)];
+            plan[length++] = t->worker[last];
+            stack[waiting++] = (part){now.from, cut, first.width, first.height};
+            if (found->op == HS_AROUND) continue;
+            const corner second = t->corners[hs__interval(cut, last)];
+            stack[waiting++] = (part){cut, last, second.width, second.height};
+            continue;
         }
+        const double area = t->area[hs__interval(now.from, now.to)];
+        const double share = t->area[hs__interval(now.from, cut)] / area;
+        const double rest = t->area[hs__interval(cut, now.to)] / area;
+        const bool above = found->op == HS_ABOVE;
+        stack[waiting++] = (part){now.from, cut, above ? now.width : now.width * share,
+                                  above ? now.height * share : now.height};
+        stack[waiting++] = (part){cut, now.to, above ? now.width : now.width * rest,
+                                  above ? now.height * rest : now.height};
     }
-    *plan = t->worker[i];
+    for (int32_t low = 0, high = length - 1; low < high; low++, high--) {
+        const int32_t swapped = plan[low];
+        plan[low] = plan[high];
+        plan[high] = swapped;
+    }
+    return length;
 }
 
 hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const double *weights,
@@ -218,9 +242,11 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     t.area = malloc(sets * sizeof *t.area);
     t.count = calloc(sets, sizeof *t.count);
     t.shapes = malloc(sets * SHAPES * sizeof *t.shapes);
-    t.plan = malloc(2 * (size_t)size * sizeof *t.plan);
-    hs_status status =
-        t.worker && t.weight && t.area && t.count && t.shapes && t.plan ? HS_OK : HS_ERROR_MEMORY;
+    t.corners = malloc(sets * sizeof *t.corners);
+    int32_t *found = malloc(2 * (size_t)size * sizeof *found);
+    part *stack = malloc((size_t)size * sizeof *stack);
+    const bool enough = t.worker && t.weight && t.area && t.count && t.shapes && t.corners;
+    hs_status status = enough && found && stack ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
     for (int32_t i = 0; i < size && !status; i++)
@@ -231,24 +257,31 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
         *shapes_of(&t, hs__interval(i, i + 1)) =
             (shape){.across = t.weight[i], .down = t.weight[i], .most_width = INFINITY};
         t.count[hs__interval(i, i + 1)] = 1;
+        t.corners[hs__interval(i, i + 1)] = find_corner(&t, hs__interval(i, i + 1));
     }
     for (int32_t j = 2; j <= size && !status; j++)
         for (int32_t i = j - 2; i >= 0 && !status; i--) {
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
             else solve_interval(&t, i, j);
         }
-    if (!status) write_plan(&t, 0, size, sqrt(aspect), 1.0 / sqrt(aspect), t.plan);
-    /* the cost is computed from the lengths */
-    if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, t.plan, 2 * size - 1, cost);
+    int32_t entries = 0;
     if (!status) {
-        *length = 2 * size - 1;
-        memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
+        const double width = sqrt(aspect);
+        entries = write_plan(&t, width, 1.0 / width, stack, found);
+        /* the cost is computed from the lengths */
+        status = hs__floorplan_cost(p, areas, weights, aspect, found, entries, cost);
+    }
+    if (!status) {
+        *length = entries;
+        memcpy(plan, found, (size_t)entries * sizeof *plan);
     }
     free(t.worker);
     free(t.weight);
     free(t.area);
     free(t.count);
     free(t.shapes);
-    free(t.plan);
+    free(t.corners);
+    free(found);
+    free(stack);
     return status;
 }

@@ -149,7 +149,7 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
                            ? hs__floorplan_parse(p, areas, weights, plan, length, parsed)
                            : HS_ERROR_MEMORY;
     for (int32_t i = 0; i < length && !status; i++)
-        if (plan[i] == HS_WHEEL || plan[i] == HS_AROUND) status = HS_ERROR_UNSUPPORTED;
+        if (plan[i] < HS_ABOVE) status = HS_ERROR_UNSUPPORTED;
     if (!status) {
         const double width = sqrt(aspect), height = 1.0 / width;
         uint64_t random = *state;

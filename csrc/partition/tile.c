@@ -51,7 +51,7 @@ typedef struct {
     int32_t *memo_count;
     double cells;
     /* best cuts of the node solved last: the sizes of a chain, the four lines of a wheel, height
-     * and width of a corner */
+     * and width of each corner */
     int64_t *cuts;
     int64_t *sizes; /* sizes of a chain of workers */
     double *time;   /* workspace for a chain */
@@ -336,6 +336,48 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
     return best;
 }
 
+/* Tries the integers around the best sides of two corners, and no corners. */
+static score solve_corners(tiler *t, int32_t i, int64_t height, int64_t width)
+{
+    const int32_t *const member = t->members + t->first[i];
+    const hs__node *const contents[2] = {&t->nodes[member[0]], &t->nodes[member[1]]};
+    const double unit = sqrt(t->cells);
+    int64_t tried[2][4 * NEAR][2]; /* height and width of each corner */
+    int count[2] = {0, 0};
+    double sides[2][2];
+    hs__corner_sides(2, contents, (double)height / unit, (double)width / unit, sides);
+    for (int c = 0; c < 2; c++) {
+        memset(tried[c][count[c]++], 0, sizeof tried[c][0]);
+        for (int step = 1 - NEAR; step < NEAR; step++) {
+            const int64_t w = (int64_t)(sides[c][1] * unit) + step;
+            if (w < 1 || w > width) continue;
+            const double h = fmin(contents[c]->area * t->cells / (double)w, (double)height);
+            for (int up = 0; up < 2; up++) {
+                tried[c][count[c]][0] = (int64_t)h + up > height ? height : (int64_t)h + up;
+                tried[c][count[c]][1] = w;
+                count[c] += tried[c][count[c]][0] > 0;
+            }
+        }
+    }
+    score best = {INFINITY, INFINITY};
+    for (int a = 0; a < count[0]; a++)
+        for (int b = 0; b < count[1]; b++) {
+            const int64_t *const first = tried[0][a], *const second = tried[1][b];
+            if (first[0] + second[0] > height && first[1] + second[1] > width) continue;
+            const double left = (double)height * (double)width -
+                                (double)first[0] * (double)first[1] -
+                                (double)second[0] * (double)second[1];
+            const score corners = join_scores(score_of(t, member[0], first[0], first[1]),
+                                              score_of(t, member[1], second[0], second[1]));
+            const score all = join_scores(corners, score_of_cells(t, member[2], left));
+            if (!is_better(all, best)) continue;
+            best = all;
+            memcpy(t->cuts, first, sizeof tried[0][0]);
+            memcpy(t->cuts + 2, second, sizeof tried[0][0]);
+        }
+    return best;
+}
+
 /* Returns the best score of an operator in a box, and sets its cuts; if a needed score is unknown,
  * it has been put on the stack of requests. */
 static score solve_node(tiler *t, int32_t i, int64_t height, int64_t width)
@@ -346,9 +388,10 @@ static score solve_node(tiler *t, int32_t i, int64_t height, int64_t width)
     }
     const int32_t op = t->nodes[i].op;
     t->depth++;
-    const score best = (op == HS_WHEEL    ? solve_wheel
-                        : op == HS_AROUND ? solve_around
-                                          : solve_chain)(t, i, height, width);
+    const score best = (op == HS_WHEEL     ? solve_wheel
+                        : op == HS_AROUND  ? solve_around
+                        : op == HS_CORNERS ? solve_corners
+                                           : solve_chain)(t, i, height, width);
     t->depth--;
     return best;
 }
@@ -414,6 +457,25 @@ static void write_rect(tiler *t, int32_t worker, const placement *x)
     t->workers[t->pieces++] = worker;
 }
 
+/* Puts the members of a zone around two corners into its box: the zone in three pieces, from the
+ * top down if no row has both corners, else from left to right. */
+static void place_corners(tiler *t, const placement *x)
+{
+    const int32_t *const member = t->members + t->first[x->node];
+    const int64_t h1 = t->cuts[0], w1 = t->cuts[1], h2 = t->cuts[2], w2 = t->cuts[3];
+    const int64_t lower = x->height - h2, right = x->width - w2;
+    const int64_t down[3][4] = {
+        {0, w1, h1, x->width - w1}, {h1, 0, lower - h1, x->width}, {lower, 0, h2, right}};
+    const int64_t across[3][4] = {
+        {h1, 0, x->height - h1, w1}, {0, w1, x->height, right - w1}, {0, right, lower, w2}};
+    for (int c = 3; c-- > 0;) {
+        const int64_t *const piece = h1 + h2 <= x->height ? down[c] : across[c];
+        push_placement(t, member[2], x->row + piece[0], x->col + piece[1], piece[2], piece[3]);
+    }
+    push_placement(t, member[1], x->row + lower, x->col + right, h2, w2);
+    push_placement(t, member[0], x->row, x->col, h1, w1);
+}
+
 /* Puts the members of a node into its box. On the stack they are in the order of the floorplan, the
  * first on top. */
 static void place_members(tiler *t, const placement *x)
@@ -431,6 +493,8 @@ static void place_members(tiler *t, const placement *x)
         push_placement(t, member[1], x->row + upper, x->col, cut[0], left);
         push_placement(t, member[1], x->row, x->col, upper, x->width);
         push_placement(t, member[0], x->row + upper, x->col + left, cut[0], cut[1]);
+    } else if (t->nodes[x->node].op == HS_CORNERS) {
+        place_corners(t, x);
     } else {
         const bool beside = t->nodes[x->node].op == HS_BESIDE;
         int64_t at = beside ? x->width : x->height;
@@ -508,8 +572,8 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     t.leaves = calloc(nodes, sizeof *t.leaves);
     t.memo = calloc(nodes, sizeof(known *));
     t.memo_count = calloc(nodes, sizeof *t.memo_count);
-    t.workers = malloc((nodes + 1) * sizeof *t.workers);
-    t.rects = malloc(4 * (nodes + 1) * sizeof *t.rects);
+    t.workers = malloc(2 * (size_t)p * sizeof *t.workers);
+    t.rects = malloc(8 * (size_t)p * sizeof *t.rects);
     hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count &&
                                t.leaves && t.memo && t.memo_count
                            ? HS_OK

@@ -97,6 +97,35 @@ static void corner(void)
           zones_near(cost, 3, 1e-14));
 }
 
+static void two_corners(void)
+{
+    /* One fast worker around two squares. */
+    const double areas[] = {0.04, 0.09, 0.87};
+    const int32_t plan[] = {0, 1, 2, HS_CORNERS};
+    int32_t workers[6], pieces;
+    double rects[24], cost;
+    CHECK(hs_floorplan_rects(3, areas, NULL, 1.0, plan, 4, workers, rects, &pieces, &cost) ==
+          HS_OK);
+    CHECK(pieces == 5 && workers[0] == 0 && workers[1] == 1 && workers[2] == 2 && workers[4] == 2);
+    const double wanted[] = {0,   0,   0.2, 0.2, 0.7, 0.7, 0.3, 0.3, 0,   0.2,
+                             0.2, 0.8, 0.2, 0,   0.5, 1,   0.7, 0,   0.3, 0.7};
+    for (int k = 0; k < 20; k++) CHECK(fabs(rects[k] - wanted[k]) < 1e-14);
+    CHECK(zones_near(cost, 3, 1e-14));
+    /* In a flat box the corners are as high as the box; in a high one as wide. */
+    for (int flat = 0; flat < 2; flat++) {
+        const double aspect = flat ? 100.0 : 0.01;
+        CHECK(hs_floorplan_rects(3, areas, NULL, aspect, plan, 4, workers, rects, &pieces, &cost) ==
+              HS_OK);
+        CHECK(pieces == 3 && zones_near(cost, 3 * 0.1 + 10, 1e-13));
+    }
+    /* Squares that would overlap are strips, with a sliver between them. */
+    const double sliver[] = {1, 1, 1e-20};
+    CHECK(hs_floorplan_rects(3, sliver, NULL, 1.0, plan, 4, workers, rects, &pieces, &cost) ==
+          HS_OK);
+    CHECK(pieces == 3 && zones_near(rects[4 * 2 + 2] * rects[4 * 2 + 3], 0.5e-20, 1e-12) &&
+          zones_near(cost, 4, 1e-14));
+}
+
 /* Appends a random tree of all operators over list [size]; returns the new length. */
 static int32_t grow_tree(const int32_t *list, int32_t size, int around, int32_t *plan, int32_t at)
 {
@@ -104,7 +133,7 @@ static int32_t grow_tree(const int32_t *list, int32_t size, int around, int32_t 
         plan[at] = *list;
         return at + 1;
     }
-    const int kind = (int)check_random(around ? 4 : 3);
+    const int kind = (int)check_random(around ? 5 : 3);
     if (kind == 2 && size >= 5) {
         int32_t cut[6] = {0, 1, 2, 3, 4, size};
         for (int c = 1; c < 5; c++)
@@ -118,6 +147,14 @@ static int32_t grow_tree(const int32_t *list, int32_t size, int around, int32_t 
         at = grow_tree(list, size - 1, around, plan, at);
         plan[at++] = list[size - 1];
         plan[at] = HS_AROUND;
+        return at + 1;
+    }
+    if (kind == 4 && size >= 3) {
+        const int32_t cut = 1 + (int32_t)check_random((unsigned)size - 2);
+        at = grow_tree(list, cut, around, plan, at);
+        at = grow_tree(list + cut, size - 1 - cut, around, plan, at);
+        plan[at++] = list[size - 1];
+        plan[at] = HS_CORNERS;
         return at + 1;
     }
     const int32_t cut = 1 + (int32_t)check_random((unsigned)size - 1);
@@ -271,6 +308,7 @@ int main(int argc, char **argv)
     wheel();
     every_wheel(rounds);
     corner();
+    two_corners();
     random_trees(rounds);
     long_chain();
     refusals();

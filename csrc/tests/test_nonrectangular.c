@@ -30,7 +30,9 @@ static void is_a_floorplan(int rounds)
         if (!CHECK(plan_nonrectangular(p, areas, given, aspect, round % 2 ? order : NULL, NULL,
                                        &out) == HS_OK))
             continue;
-        CHECK(out.length == 2 * size - 1);
+        int32_t twos = 0;
+        for (int32_t i = 0; i < out.length; i++) twos += out.plan[i] == HS_CORNERS;
+        CHECK(out.length == 2 * size - 1 - twos);
         zones_check(p, areas, given, aspect, out.plan, out.length, out.cost, 0, __FILE__, __LINE__);
     }
 }
@@ -63,8 +65,22 @@ static void small_beside_large(void)
     const double areas[] = {1, 1, 1, 1e6};
     planned out = planned_before();
     CHECK(plan_nonrectangular(4, areas, NULL, 1.0, NULL, NULL, &out) == HS_OK);
-    CHECK(out.plan[out.length - 1] == HS_AROUND && out.plan[out.length - 2] == 3);
+    CHECK(out.plan[out.length - 1] == HS_CORNERS && out.plan[out.length - 2] == 3);
     CHECK(out.cost < 2.01);
+}
+
+/* The square corner: one fast worker around two slow ones in opposite corners. */
+static void square_corner(void)
+{
+    const double areas[2][3] = {{95, 4, 1}, {84.7, 12.8, 2.5}};
+    for (int k = 0; k < 2; k++) {
+        double root = 0.0;
+        planned out = planned_before();
+        for (int i = 1; i < 3; i++) root += 2 * sqrt(areas[k][i] / 100.0);
+        CHECK(plan_nonrectangular(3, areas[k], NULL, 1.0, NULL, NULL, &out) == HS_OK);
+        CHECK(out.length == 4 && out.plan[2] == 0 && out.plan[3] == HS_CORNERS);
+        CHECK(zones_near(out.cost, 2 + root, 1e-14));
+    }
 }
 
 int main(int argc, char **argv)
@@ -73,6 +89,7 @@ int main(int argc, char **argv)
     is_a_floorplan(rounds);
     two();
     small_beside_large();
+    square_corner();
     planner_refusals(plan_nonrectangular, 1);
     planner_repeats(plan_nonrectangular);
     planner_extremes(plan_nonrectangular, rounds);

@@ -231,12 +231,13 @@ static void long_chain(void)
 
 static void no_memory(void)
 {
-    const double areas[] = {5, 4, 3, 2, 1, 6, 7, 40};
-    const int32_t plan[] = {0, 1, 2, 3, 4, HS_WHEEL, 5, HS_ABOVE, 6, HS_BESIDE, 7, HS_AROUND};
-    int32_t workers[16] = {-7};
+    const double areas[] = {5, 4, 3, 2, 1, 6, 7, 40, 9, 200};
+    const int32_t plan[] = {0, 1,         2, 3,         4, HS_WHEEL, 5,         HS_ABOVE,
+                            6, HS_BESIDE, 7, HS_AROUND, 8, 9,        HS_CORNERS};
+    int32_t workers[20] = {-7};
     int32_t pieces = -7;
-    int64_t rects[64] = {-7};
-    CHECK_SCARCE(hs_floorplan_tile(50, 60, 8, areas, plan, 12, NULL, workers, rects, &pieces),
+    int64_t rects[80] = {-7};
+    CHECK_SCARCE(hs_floorplan_tile(50, 60, 10, areas, plan, 15, NULL, workers, rects, &pieces),
                  workers[0] == -7 && pieces == -7 && rects[0] == -7);
 }
 

@@ -16,13 +16,27 @@ static inline int zones_near(double x, double y, double relative)
     return fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
 }
 
-/* Returns the length of the union of one or two intervals. */
-static inline double zones_span(const double *a, const double *b, int axis)
+/* Returns the length of the union of the intervals that so many pieces span on an axis. */
+static inline double zones_span(const double *pieces, int count, int axis)
 {
-    if (!b) return a[2 + axis];
-    const double low = fmax(a[axis], b[axis]);
-    const double high = fmin(a[axis] + a[2 + axis], b[axis] + b[2 + axis]);
-    return a[2 + axis] + b[2 + axis] - fmax(high - low, 0.0);
+    if (count == 1) return pieces[2 + axis];
+    double sum = 0.0;
+    double reached = -INFINITY;
+    /* by ascending start; there are at most three pieces */
+    for (int round = 0; round < count; round++) {
+        double start = INFINITY;
+        double end = -INFINITY;
+        for (int q = 0; q < count; q++) {
+            const double low = pieces[4 * q + axis], high = low + pieces[4 * q + 2 + axis];
+            if (high > reached && low < start) {
+                start = low;
+                end = high;
+            }
+        }
+        sum += fmax(end - fmax(start, reached), 0.0);
+        reached = fmax(reached, end);
+    }
+    return sum;
 }
 
 /* Returns the sum over the workers of weight * (height + width of what the pieces span). *largest,
@@ -35,12 +49,13 @@ static inline double zones_cost(const double *weights, double aspect, const int3
     double most = 0.0;
     for (int32_t k = 0; k < pieces; k++) {
         const double *a = rects + 4 * k;
-        const double *b = k + 1 < pieces && workers[k + 1] == workers[k] ? a + 4 : NULL;
+        int count = 1;
+        while (k + count < pieces && workers[k + count] == workers[k]) count++;
         const double own = (weights ? weights[workers[k]] : 1.0) *
-                           (zones_span(a, b, 0) * height + zones_span(a, b, 1) * width);
+                           (zones_span(a, count, 0) * height + zones_span(a, count, 1) * width);
         sum += own;
         most = fmax(most, own);
-        k += b != NULL;
+        k += count - 1;
     }
     if (largest) *largest = most;
     return sum;
@@ -69,11 +84,11 @@ static inline int zones_tile(int32_t p, const double *areas, const int32_t *work
             if (tall > 1e-11 && wide > 1e-11) return 0;
         }
     }
-    /* an L is a difference of rectangles, so its error is absolute */
+    /* a zone around corners is a difference of rectangles, so its error is absolute */
     for (int32_t i = 0; i < p; i++) {
         const double share = areas[i] / total;
         if (share > 1e-290 ? !zones_near(own[i], share, 1e-9) &&
-                                 !(count[i] == 2 && fabs(own[i] - share) < 1e-14)
+                                 !(count[i] >= 2 && fabs(own[i] - share) < 1e-14)
                            : own[i] > 1e-289)
             return 0;
     }

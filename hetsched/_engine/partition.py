@@ -31,6 +31,7 @@ BESIDE: int = lib.HS_BESIDE
 ABOVE: int = lib.HS_ABOVE
 WHEEL: int = lib.HS_WHEEL
 AROUND: int = lib.HS_AROUND
+CORNERS: int = lib.HS_CORNERS
 
 #: The numbers of hs_batch_method, by the names that `partition` gives them.
 BATCHED = {"columns": lib.HS_BATCH_COLUMNS, "interval": lib.HS_BATCH_INTERVAL}

@@ -18,7 +18,8 @@ from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
 
-BESIDE, ABOVE, WHEEL, AROUND = engine.BESIDE, engine.ABOVE, engine.WHEEL, engine.AROUND
+BESIDE, ABOVE, WHEEL = engine.BESIDE, engine.ABOVE, engine.WHEEL
+AROUND, CORNERS = engine.AROUND, engine.CORNERS
 FULL_COLUMNS = "partitions into full columns"
 
 #: Most workers for which "best" tries a method: all guillotine cuts with pinwheels, all guillotine
@@ -207,7 +208,7 @@ def require_times(name: str, work: NDArray[np.float64], cycle_times: NDArray[np.
 
 def require_floorplan(plan: tuple[int, ...]) -> None:
     """Require a floorplan in postfix notation that contains each worker once."""
-    depth, takes = 0, {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2}
+    depth, takes = 0, {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2, CORNERS: 3}
     for i, entry in enumerate(plan):
         depth -= takes.get(entry, 0)
         if depth < 0:

@@ -19,7 +19,7 @@ from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
-    AROUND,
+    CORNERS,
     FULL_COLUMNS,
     METHODS,
     MOST_CUT,
@@ -60,7 +60,8 @@ class Partition(Lazy, Plan):
         The arrangement of the zones in postfix notation. A number >= 0 is a worker. -1 puts the two
         zones before it side by side. -2 puts the first of the two above the second. -3 makes a
         pinwheel of five zones (top, right, bottom, left, centre). -4 puts the first of the two in
-        the lower right corner of the second. Empty for method "contiguous".
+        the lower right corner of the second. -5 puts the first of three in the upper left corner of
+        the third, and the second in its lower right corner. Empty for method "contiguous".
     cost : float
         Sum over the workers of link_cost * (height + width) of their zones, which is their
         communication in a product. For a zone that is not a rectangle, height and width are what it
@@ -102,7 +103,7 @@ class Partition(Lazy, Plan):
     _table: ClassVar = {
         "pieces": schema.Array(("f8", "i8"), "pieces", 5),
         "columns": schema.Tuple(schema.Tuple(schema.Integer(0, "p - 1"))),
-        "floorplan": schema.Tuple(schema.Integer(AROUND, "p - 1")),
+        "floorplan": schema.Tuple(schema.Integer(CORNERS, "p - 1")),
         "cost": schema.Real(),
         "areas": schema.Array("f8", "p", high=1.0),
         "shape": schema.Maybe(schema.Sizes("m", "n", low=1)),
@@ -322,7 +323,7 @@ def partition(
         pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "kaddoura" (the same,
         refined), "nagamochi-abe", "kalinov-lastovetsky".
         Other zones: "nonrectangular" (like "interval" or "snrpp", but a zone may lie around other
-        zones), "snrpp", "contiguous" (runs of cells, row by row; needs shape).
+        zones in one corner or in two opposite corners), "snrpp", "contiguous" (runs of cells, row by row; needs shape).
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. There must be at least one cell per
         worker. A worker with a share that rounds to nothing gets nothing.

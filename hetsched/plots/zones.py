@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planners.floorplan import ABOVE, AROUND, BESIDE, WHEEL, Pieces
+from ..planners.floorplan import ABOVE, AROUND, BESIDE, CORNERS, WHEEL, Pieces
 from ..planners.stacked import PlanStack
 from .canvas import (
     _CELLS,
@@ -234,7 +234,7 @@ def cuts_of(partition: Partition) -> list[Cut]:
         if op >= 0:
             stack.append(_Node(op, spans[op]) if op in spans else None)
             continue
-        count = 5 if op == WHEEL else 2
+        count = {WHEEL: 5, CORNERS: 3}.get(op, 2)
         operands = [node for node in stack[-count:] if node is not None]
         del stack[-count:]
         if len(operands) < 2:
@@ -254,7 +254,7 @@ def cuts_of(partition: Partition) -> list[Cut]:
                 Cut(node.op, depth, _edges(part.box, node.box, node.op)) for part in node.parts[:-1]
             ]
         elif node.op < 0:
-            inside = node.parts[:1] if node.op == AROUND else node.parts
+            inside = node.parts[:-1] if node.op in (AROUND, CORNERS) else node.parts
             found.append(
                 Cut(
                     node.op,
@@ -334,7 +334,7 @@ def _number(ax: Axes, cuts: list[Cut], pieces: NDArray[np.float64]) -> None:
             ((x0, y0), "left", "top"),
             ((x1, y1), "left", "bottom") if upright else ((x1, y1), "right", "top"),
         ]
-        if cut.op == AROUND:  # outside the corner
+        if cut.op in (AROUND, CORNERS):  # outside the corner
             places = [((x1, y1), "right", "bottom") if upright else ((x0, y0), "left", "bottom")]
         for place, ha, va in places:
             offset = (far if ha == "left" else -far, -far if va == "top" else far)

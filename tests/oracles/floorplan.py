@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, combinations_with_replacement, pairwise, permutations
+from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
 from math import ceil, fsum, sqrt
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from oracles import set_partitions
 
-BESIDE, ABOVE, WHEEL, AROUND = -1, -2, -3, -4
-OPERANDS = {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2}
+BESIDE, ABOVE, WHEEL, AROUND, CORNERS = -1, -2, -3, -4, -5
+OPERANDS = {BESIDE: 2, ABOVE: 2, WHEEL: 5, AROUND: 2, CORNERS: 3}
 
 Number = Any  # float or Fraction
 Box = tuple[Number, Number]
@@ -47,7 +47,8 @@ def tree(plan: Sequence[int]) -> Any:
             continue
         operands = stack[len(stack) - OPERANDS[entry] :]
         assert len(operands) == OPERANDS[entry], "an operator without operands"
-        assert entry != AROUND or isinstance(operands[1], int), "who goes around must be a worker"
+        if entry in (AROUND, CORNERS):
+            assert isinstance(operands[-1], int), "who goes around must be a worker"
         del stack[-OPERANDS[entry] :]
         stack.append((entry, *operands))
     assert len(stack) == 1, "not one floorplan"
@@ -123,29 +124,68 @@ def place(node: Any, size: Sequence[Number], box: Piece, weights: Sequence[Numbe
             Piece(-1, row + r * height, col + c * width, h * height, w * width)
             for r, c, h, w in five
         ]
-    else:  # AROUND: the corner with the sides that cost least for what is in it
-        area = height * width * (one / (one + two))
+    else:  # corners with the sides that cost least for what is in them
+        whole = sum(size[worker] for worker in members(node))
 
-        def corner(h: Number, w: Number) -> Piece:
-            return Piece(-1, row + height - h, col + width - w, h, w)
+        def best_sides(contents: Any) -> tuple[Number, Number]:
+            area = height * width * (sum(size[worker] for worker in members(contents)) / whole)
 
-        def of_width(w: float) -> float:
-            return float(cost(place(first, size, corner(area / w, w), weights), weights))
+            def of_width(w: float) -> float:
+                return float(
+                    cost(place(contents, size, Piece(-1, 0, 0, area / w, w), weights), weights)
+                )
 
-        limits = float(area / height), float(width)
-        found = minimize_scalar(of_width, bounds=limits, method="bounded", options={"xatol": 1e-12})
-        inner = corner(area / float(found.x), float(found.x))
-        # all rows, or all columns: what is left is a rectangle
-        if of_width(limits[0]) <= found.fun:
-            inner = corner(height, area / height)
-        elif of_width(limits[1]) <= found.fun:
-            inner = corner(area / width, width)
+            limits = float(area / height), float(width)
+            found = minimize_scalar(
+                of_width, bounds=limits, method="bounded", options={"xatol": 1e-12}
+            )
+            # all rows, or all columns: what is left is a rectangle
+            if of_width(limits[0]) <= found.fun:
+                return height, area / height
+            if of_width(limits[1]) <= found.fun:
+                return area / width, width
+            return area / float(found.x), float(found.x)
+
+        if operator == CORNERS:
+            return around_two(node, size, box, weights, best_sides)
+        h, w = best_sides(first)
+        inner = Piece(-1, row + height - h, col + width - w, h, w)
         top = Piece(second, row, col, height - inner.height, width)
         side = Piece(second, row + height - inner.height, col, inner.height, width - inner.width)
         return [*place(first, size, inner, weights), top, side]
     pieces = []
     for operand, part in zip(node[1:], parts, strict=True):
         pieces += place(operand, size, part, weights)
+    return pieces
+
+
+def around_two(
+    node: Any,
+    size: Sequence[Number],
+    box: Piece,
+    weights: Sequence[Number],
+    best_sides: Callable[[Any], tuple[Number, Number]],
+) -> list[Piece]:
+    """A zone around boxes in its upper left and its lower right corner, as the cells of the grid
+    that their sides make: each cell that is in no corner is a piece of the zone."""
+    _, first, second, owner = node
+    _, row, col, height, width = box
+    (h, w), (g, v) = best_sides(first), best_sides(second)
+    if h + g > height and w + v > width:  # strips
+        area = height * width / sum(size[worker] for worker in members(node))
+        h, g = (area * sum(size[i] for i in members(part)) / width for part in (first, second))
+        w = v = width
+    corners = [Piece(-1, row, col, h, w), Piece(-1, row + height - g, col + width - v, g, v)]
+    pieces = [
+        *place(first, size, corners[0], weights),
+        *place(second, size, corners[1], weights),
+    ]
+    rows = sorted({row, row + h, row + height - g, row + height})
+    cols = sorted({col, col + w, col + width - v, col + width})
+    for (top, bottom), (left, right) in product(pairwise(rows), pairwise(cols)):
+        cell = Piece(owner, top, left, bottom - top, right - left)
+        if not any(common(cell, corner) > 0 for corner in corners):
+            pieces.append(cell)
     return pieces
 
 

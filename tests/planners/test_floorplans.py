@@ -14,7 +14,7 @@ import oracles.floorplan as oracle
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles.floorplan import ABOVE, AROUND, BESIDE, PINWHEEL, WHEEL, Piece
+from oracles.floorplan import ABOVE, AROUND, BESIDE, CORNERS, PINWHEEL, WHEEL, Piece
 
 import hetsched as hs
 from hetsched._engine import partition as engine
@@ -115,7 +115,8 @@ def check(
         assert plan.lower_bound >= plain * (1 - 1e-12)
     if len(plan.floorplan):
         assert len(plan.floorplan) <= 2 * p - 1
-        if postfix(plan).count(AROUND) > 1:
+        around = sum(entry in (AROUND, CORNERS) for entry in postfix(plan))
+        if around > 1:
             return  # with an L in an L "the best corner" can be understood in two ways
         drawn = oracle.zones(postfix(plan), asked, weights=weights)
         # the sides of a sliver in a wheel are differences
@@ -123,7 +124,7 @@ def check(
         assert oracle.half_perimeters(drawn, p) == pytest.approx(
             oracle.half_perimeters(pieces, p), rel=1e-6, abs=max(near, 1e-6)
         )
-        if AROUND not in postfix(plan):
+        if not around:
             assert np.array(sorted(drawn)) == pytest.approx(
                 np.array(sorted(pieces)), rel=1e-8, abs=near
             )
@@ -536,10 +537,48 @@ def test_one_dominant_worker(areas, ratio):
     assert plan.cost / (2 * sum(math.sqrt(s) for s in shares(areas))) == pytest.approx(
         ratio, abs=1e-4
     )
-    assert AROUND in postfix(plan)
-    assert plan.rects.shape == (len(areas), 2, 4)
+    assert {AROUND, CORNERS} & {*postfix(plan)}
+    pieces = plan.rects.shape[1]
+    assert pieces == (2 if AROUND in postfix(plan) else 3)
     assert (plan.rects[-1, :, 2:] > 0).all()
-    assert (plan.rects[:-1, 1] == 0).all()
+    assert (plan.rects[:-1, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("areas", [[95, 4, 1], [84.7, 12.8, 2.5], [1, 30, 2]])
+def test_the_square_corner(areas):
+    """One fast worker around two squares: DeFlumere, Lastovetsky (Euro-Par Workshops 2014)."""
+    slow = sorted(shares(areas))[:2]
+    plan = hs.partition(areas)
+    check(plan, areas)
+    assert plan.cost == pytest.approx(2 + sum(2 * math.sqrt(s) for s in slow), rel=1e-12)
+    assert postfix(plan)[-1] == CORNERS
+    assert plan.rects.shape == (3, 3, 4)
+    cells = hs.partition(areas, shape=(200, 300))
+    check_matrix(cells, (200, 300))
+    assert cells.imbalance < 1.02
+
+
+@given(st.lists(st.floats(0.5, 40), min_size=2, max_size=5), st.data())
+def test_two_corners_of_given_floorplans(small, data):
+    """Squares or boxes in two corners, also where they do not fit beside each other."""
+    areas = [*small, data.draw(st.sampled_from([0.01, 1.0, 30.0, 1000.0]))]
+    cut = data.draw(st.integers(1, len(small) - 1))
+    halves = [list(range(cut)), list(range(cut, len(small)))]
+    plan = []
+    for half in halves:
+        plan += [half[0]] + [x for i in half[1:] for x in (i, data.draw(st.sampled_from((-1, -2))))]
+    plan = np.array([*plan, len(small), CORNERS], np.int32)
+    total = np.array(areas) / sum(areas)
+    workers, rects, cost = engine.floorplan_rects(total, None, 1.0, plan)
+    pieces = [Piece(int(w), *r) for w, r in zip(workers, rects.tolist(), strict=True)]
+    assert oracle.covers(pieces, tolerance=1e-9)
+    assert oracle.area_of(pieces, len(areas)) == pytest.approx(total.tolist(), rel=1e-6, abs=1e-12)
+    assert cost == pytest.approx(oracle.cost(pieces, [1] * len(areas)), rel=1e-9)
+    drawn = oracle.zones(plan.tolist(), total.tolist())
+    assert cost == pytest.approx(oracle.cost(drawn, [1] * len(areas)), rel=1e-6)
+    workers, cells = engine.floorplan_tile(40, 50, total, plan)
+    rows = [(int(w), *r) for w, r in zip(workers, cells.tolist(), strict=True)]
+    assert oracle.painted(40, 50, rows) is not None
 
 
 @pytest.mark.parametrize(

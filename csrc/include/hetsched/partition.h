@@ -16,6 +16,9 @@ HS_C_BEGIN
  *              straight cut divides it)
  *   HS_AROUND  two, the second a worker: the first lies in the lower right corner of the worker's
  *              zone, which is an L. The corner has the best sides for its contents
+ *   HS_CORNERS three, the third a worker: the first lies in the upper left corner of the worker's
+ *              zone, the second in the lower right corner, each with the best sides for its
+ *              contents. If the two would overlap, they are strips over the whole width
  * p workers need at most 2 p - 1 entries; a worker of area zero does not occur. Areas and the box
  * determine the lengths.
  *
@@ -26,14 +29,14 @@ HS_C_BEGIN
  *   aspect   width / height of the box, which has area 1; 1 for the unit square
  *   plan     [2 p] out: the floorplan
  *   length   out: number of entries of plan
- *   cost     out: sum over the workers of weight * (height + width); for a zone that is an L, of
- *            its projections */
-enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4 };
+ *   cost     out: sum over the workers of weight * (height + width); for a zone that is not a
+ *            rectangle, of its projections */
+enum { HS_BESIDE = -1, HS_ABOVE = -2, HS_WHEEL = -3, HS_AROUND = -4, HS_CORNERS = -5 };
 
 /* Computes the zones of a floorplan. The cost of a set of workers in a box of fixed area is linear
  * in the sides of the box, for any floorplan, as stretching keeps all ratios of areas.
- *   workers  [2 p] out: the worker of each piece, in the order of the floorplan; an L has two
- *            consecutive pieces
+ *   workers  [2 p] out: the worker of each piece, in the order of the floorplan; a zone around
+ *            one corner has two consecutive pieces, around two corners three
  *   rects    [8 p] out: row, col, height, width of each piece in a box of height 1 and width 1
  *            (stretched from `aspect`)
  *   pieces   out: number of pieces
@@ -213,7 +216,9 @@ HS_API hs_status hs_partition_guillotine(int32_t p, const double *areas, const d
                                          int32_t *plan, int32_t *length, double *cost);
 
 /* Partitions like hs_partition_interval, but the last worker of an interval may also own the box
- * minus a corner for the other workers (HS_AROUND). Every sub-box is optimised for a grid of aspect
+ * minus one corner or two opposite corners for the other workers (HS_AROUND, HS_CORNERS). For three
+ * workers, one fast and two slow, the zone around two squares is optimal among all shapes
+ * (DeFlumere, Lastovetsky, Euro-Par Workshops 2014). Every sub-box is optimised for a grid of aspect
  * ratios only, so this is a heuristic. At most HS_AROUND_MOST positive areas, else
  * HS_ERROR_UNSUPPORTED. Time O(p^3), memory O(p^2), both times some 30 ratios. */
 enum { HS_AROUND_MOST = 256 };
@@ -256,7 +261,8 @@ HS_API hs_status hs_partition_batch(hs_batch_method method, int64_t rows, int32_
  *                0.001 is usual
  *   plan         [length] in and out
  *   state        in and out: state of the random numbers, any value
- * HS_ERROR_UNSUPPORTED for a floorplan with HS_WHEEL or HS_AROUND. Time O(p) per evaluation. */
+ * HS_ERROR_UNSUPPORTED for a floorplan with other operators than HS_BESIDE and HS_ABOVE. Time O(p)
+ * per evaluation. */
 HS_API hs_status hs_partition_search(int32_t p, const double *areas, const double *weights,
                                      double aspect, int64_t evaluations, double temperature,
                                      const int *cancel, int32_t *plan, int32_t length,
