@@ -76,6 +76,15 @@ class Step(NamedTuple):
     what: str
 
 
+#: (worker, begin, time that the work takes at the plan's speeds) -> when it ends.
+Finish = Callable[[int, float, float], float]
+
+
+def undisturbed(worker: int, begin: float, time: float) -> float:
+    """The end of work at the plan's speeds."""
+    return begin + time
+
+
 class Certificate(NamedTuple):
     """How good a plan is, and what is proven about it. As a string it is one sentence.
 
@@ -254,6 +263,8 @@ class Plan(Frozen, Drawn):
     _given: ClassVar[str] = "cycle_times"
     #: whether each worker has one step, and computes it without waiting
     _alone: ClassVar[bool] = False
+    #: whether `steps` takes a `Finish`, so that the speeds may change meanwhile
+    _drifts: ClassVar[bool] = False
     sense: ClassVar[str] = "min"
 
     #: Every field of this type; together with the tables of its bases, all fields of a plan.
@@ -659,9 +670,10 @@ def simulate(
         Other workers that do the same: what if the speeds change? See `Plan.on`.
     drift : sequence of (time, Platform), optional
         The speeds change while the workers compute: from each time on, the workers are those of
-        the platform. Times increase, in the plan's unit of time. For plans in which each worker
-        computes without waiting for messages or other workers: from `distribute`,
-        `distribute_profile`, `partition` and `cuboids`.
+        the platform. Times increase, in the plan's unit of time. Each worker does the same work in
+        the same order, and messages take as long as planned. For plans from `distribute`,
+        `distribute_profile`, `divisible_load`, `lu_grid`, `lu_pattern`, `max_tasks`, `min_time`,
+        `partition`, `cuboids`, `slice_ring`, and for boxes of `Pool.plan` and `plan_matmul`.
 
     Returns
     -------
@@ -694,21 +706,24 @@ def simulate(
     if drift is None:
         ideal = _ideal(steps, speeds)
     else:
-        if not plan._alone:
+        if not (plan._alone or plan._drifts):
             raise TypeError(
-                f"drift is for plans without messages and waits, got a {type(plan).__name__}"
+                f"drift is not for a {type(plan).__name__}: simulate lists the plans that it is for"
             )
         changes = changes_of(drift, len(times), plan.unit)
         work = np.zeros(len(times))
         for step in steps:
-            work[step.worker] += step.end - step.start
+            if step.kind == "compute":
+                work[step.worker] += step.end - step.start
         ideal = ideal_end(work, times, changes)
-        steps = [
-            step._replace(
-                end=end_of(step.worker, step.start, step.end - step.start, times, changes)
-            )
-            for step in steps
-        ]
+
+        def finish(worker: int, begin: float, time: float) -> float:
+            return end_of(worker, begin, time, times, changes)
+
+        if plan._alone:
+            steps = [step._replace(end=finish(step.worker, 0.0, step.end)) for step in steps]
+        else:
+            steps = plan.steps(finish)  # type: ignore[call-arg]
     return Trace.from_steps(
         steps,
         plan.names,

@@ -52,6 +52,82 @@ def test_ends(kind, own, later):
     assert found.makespan >= found.ideal * (1 - 1e-12)
 
 
+STAR = {"link_costs": [0.5, 0.25, 1.0]}
+LINKS = [[0, 1, 2], [1, 0, 1], [2, 3, 0]]
+
+
+def star(times):
+    return hs.Platform.star(times, **STAR)
+
+
+def complete(times):
+    return hs.Platform.complete(times, LINKS)
+
+
+#: Plans in which workers wait for messages or for each other, and their platforms.
+WAITING = {
+    "once": (star, lambda p: hs.plan_matmul(900, 800, 700, p, method="rectangles")),
+    "layers": (star, lambda p: hs.plan_matmul(900, 800, 700, p, method="layers")),
+    "pcss": (star, lambda p: hs.plan_matmul(900, 800, 700, p, method="layers", **PCSS)),
+    "messages": (complete, lambda p: hs.plan_matmul(900, 800, 700, p, method="columns")),
+    "sequential": (
+        complete,
+        lambda p: hs.plan_matmul(96, 96, 96, p, communication="sequential", block=32),
+    ),
+    "divisible": (star, lambda p: hs.divisible_load(20, p, return_ratio=0.5)),
+    "max_tasks": (star, lambda p: hs.max_tasks(60, p.cycle_times, send=1, receive=[2, 1, 1])),
+    "min_time": (star, lambda p: hs.min_time(12, p.cycle_times, send=2)),
+    "lu_pattern": (star, lambda p: hs.lu_pattern(9, p)),
+    "lu_grid": (star, lambda p: hs.lu_grid(6, p)),
+    "ring": (complete, lambda p: hs.slice_ring(p, work=30, volume=1)),
+}
+PCSS = {"communication": "pcss"}
+
+
+@pytest.mark.parametrize("kind", WAITING)
+@given(own=TIMES, other=TIMES, when=st.integers(1, 60))
+def test_plans_with_waits(kind, own, other, when):
+    platform, make = WAITING[kind]
+    plan, later = make(platform(own)), platform(other)
+    usual = hs.simulate(plan)
+    moment = when / 60 * usual.makespan
+    same = hs.simulate(plan, drift=[(moment, platform(own))])
+    assert same.finish == pytest.approx(usual.finish)
+    after = hs.simulate(plan, drift=[(usual.makespan * (1 + 1e-9), later)])
+    assert after.makespan == pytest.approx(usual.makespan)
+    changed = hs.simulate(plan.on(later))
+    at_once = hs.simulate(plan, drift=[(0.0, later)])
+    assert at_once.makespan == pytest.approx(changed.makespan)
+    assert at_once.finish == pytest.approx(changed.finish)
+    found = hs.simulate(plan, drift=[(moment, later)])
+    slowest = platform([max(a, b) for a, b in zip(own, other, strict=True)])
+    fastest = platform([min(a, b) for a, b in zip(own, other, strict=True)])
+    least, most = (hs.simulate(plan.on(p)).makespan for p in (fastest, slowest))
+    assert least * (1 - 1e-9) <= found.makespan <= most * (1 + 1e-9)
+    # what happens before the change is as planned
+    done = [e for e in usual.events if e.end <= moment and e.kind != "wait"]
+    events = {(e.worker, e.kind, e.what, round(e.end, 9)) for e in found.events}
+    assert {(e.worker, e.kind, e.what, round(e.end, 9)) for e in done} <= events
+
+
+@given(own=TIMES, later=st.lists(st.tuples(st.integers(1, 60), TIMES), max_size=3))
+def test_steps_of_lu_one_after_the_other(own, later):
+    later = sorted(dict(later).items())
+    plan = hs.lu_pattern(7, own)
+    found = hs.simulate(plan, drift=[(t, hs.Platform.star(times)) for t, times in later])
+    left, now = plan.counts.tolist(), Fraction(0)
+    for pivot in plan.owner[:-1].tolist():
+        left[pivot] -= 1
+        ends = []
+        for i, count in enumerate(left):
+            changes = [(Fraction(t) - now, times[i]) for t, times in later if t > now]
+            past = [times[i] for t, times in later if t <= now]
+            speed = Fraction(past[-1] if past else own[i])
+            ends.append(now + end_by_pieces(Fraction(count), speed, changes))
+        now = max(ends)
+    assert found.makespan == pytest.approx(float(now))
+
+
 def test_without_change_nothing_changes():
     star = hs.Platform.star([3, 5, 8])
     plan = hs.distribute(40, star)
@@ -99,9 +175,7 @@ def test_refused(drift, error, words):
         hs.simulate(hs.distribute(40, [3, 5]), drift=drift)
 
 
-def test_plans_with_messages_are_refused():
-    plan = hs.min_time(9, hs.Platform.star([3, 5]), 1.0)
-    with pytest.raises(
-        TypeError, match="drift is for plans without messages and waits, got a MinT"
-    ):
-        hs.simulate(plan, drift=[])
+def test_other_kinds_are_refused():
+    plan = hs.wavefront(9, 9, [3, 5])
+    with pytest.raises(TypeError, match="drift is not for a Wavefront: simulate lists the plans"):
+        hs.simulate(plan, drift=[(1.0, hs.Platform.star([3, 5]))])

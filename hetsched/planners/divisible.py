@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import assign as engine
-from ..plan import Plan, Step, certified, proven
+from ..plan import Finish, Plan, Step, certified, proven, undisturbed
 from ..platform import Platform, whose
 
 _METHODS = ("best", "fifo", "lifo")
@@ -52,6 +52,7 @@ class DivisibleLoad(Plan):
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
 
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "shares": schema.EACH,
         "amount": schema.Real(schema.LEAST),
@@ -99,7 +100,7 @@ class DivisibleLoad(Plan):
     def _load(self) -> Any:
         return self.shares
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         """Messages one after the other.
 
         They go out from the start, and come back as soon as the worker and the bus are ready.
@@ -112,7 +113,7 @@ class DivisibleLoad(Plan):
             if message := share * float(self.link_costs[i]):
                 bus = start + message
                 steps.append(Step(i, "transfer", start, bus, "out"))
-            ends[i] = bus + share * float(self.cycle_times[i])
+            ends[i] = finish(i, bus, share * float(self.cycle_times[i]))
             steps.append(Step(i, "compute", bus, ends[i], f"{share:.6g}"))
         for i in self.receive_order.tolist():
             if message := float(self.shares[i]) * (self.return_ratio * float(self.link_costs[i])):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.replace import replace_file
 from .._engine import allocate, partition
-from ..plan import Plan, Step, certified
+from ..plan import Finish, Plan, Step, certified, undisturbed
 from ..platform import Platform, relative_speeds, whose
 from .floorplan import of_columns
 
@@ -66,6 +66,7 @@ class LuGrid(Plan):
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "cycle_times or link_cost"
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "owner": schema.Array("i4", "n", "n", high="p - 1"),
         "counts": schema.Array("i8", "p"),
@@ -109,28 +110,24 @@ class LuGrid(Plan):
         """Block updates of each worker."""
         return self.updates.sum(axis=0)
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         """The updates of each step, which starts when the step before has ended.
 
         Panels and messages take no time.
         """
         steps = []
         times, start = self.cycle_times.tolist(), 0.0
-        for k, (load, updates) in enumerate(
-            zip(self.loads.tolist(), self.updates.tolist(), strict=True)
-        ):
-            for i, count in enumerate(updates):
-                if count:
-                    steps.append(
-                        Step(
-                            i,
-                            "compute",
-                            start,
-                            start + count * times[i],
-                            f"step {k}: {count} updates",
-                        )
-                    )
-            start += load
+        for k, updates in enumerate(self.updates.tolist()):
+            ends = [
+                finish(i, start, count * times[i]) if count else start
+                for i, count in enumerate(updates)
+            ]
+            steps += [
+                Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
+                for i, count in enumerate(updates)
+                if count
+            ]
+            start = max(ends)
         return steps
 
     def to_chameleon(self, path: str | PathLike[str]) -> None:

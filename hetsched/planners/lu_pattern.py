@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Plan, Step, certified
+from ..plan import Finish, Plan, Step, certified, undisturbed
 from ..platform import Platform, whose
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
@@ -46,6 +46,7 @@ class LuPattern(Plan):
     cycle_times: NDArray[np.float64]
 
     _value: ClassVar[str] = "cost"
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "owner": schema.Array("i4", "n", high="p - 1"),
         "counts": schema.Array("i8", "p", high="n"),
@@ -67,29 +68,26 @@ class LuPattern(Plan):
         """Block column updates of each worker; block column j has j of them."""
         return np.bincount(self.owner, np.arange(len(self.owner)), len(self.names)).astype(np.int64)
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         """The updates of each step, which starts when the step before has ended.
 
         Panels and messages take no time.
         """
         steps = []
         left = self.counts.tolist()
-        with np.errstate(over="ignore"):
-            starts = np.concatenate(([0.0], np.cumsum(self.step_costs)))[:-1].tolist()
-        times = self.cycle_times.tolist()
-        for k, (start, pivot) in enumerate(zip(starts, self.owner.tolist(), strict=False)):
+        times, start = self.cycle_times.tolist(), 0.0
+        for k, pivot in enumerate(self.owner[:-1].tolist()):
             left[pivot] -= 1
-            for i, count in enumerate(left):
-                if count:
-                    steps.append(
-                        Step(
-                            i,
-                            "compute",
-                            start,
-                            start + count * times[i],
-                            f"step {k}: {count} updates",
-                        )
-                    )
+            ends = [
+                finish(i, start, count * times[i]) if count else start
+                for i, count in enumerate(left)
+            ]
+            steps += [
+                Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
+                for i, count in enumerate(left)
+                if count
+            ]
+            start = max(ends)
         return steps
 
 

@@ -323,7 +323,8 @@ def partition(
         pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "kaddoura" (the same,
         refined), "nagamochi-abe", "kalinov-lastovetsky".
         Other zones: "nonrectangular" (like "interval" or "snrpp", but a zone may lie around other
-        zones in one corner or in two opposite corners), "snrpp", "contiguous" (runs of cells, row by row; needs shape).
+        zones in one corner or in two opposite corners), "snrpp", "contiguous" (runs of cells, row
+        by row; needs shape).
     shape : (m, n), optional
         Tile an m x n matrix exactly, with integer zones. There must be at least one cell per
         worker. A worker with a share that rounds to nothing gets nothing.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._base import check, schema
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified
+from ..plan import Finish, Plan, Step, certified, undisturbed
 from ..platform import UNIT, Platform, Unit, whose
 from .distribute import distribute
 from .floorplan import zones
@@ -116,6 +116,7 @@ class ProductPlan(Plan):
     domains: Domains | None = None
     itemsize: int = 8
 
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "shape": schema.Sizes("m", "n", "k"),
         "boxes": schema.Array("i8", "boxes", 7),
@@ -247,27 +248,51 @@ class ProductPlan(Plan):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(flops > 0, flops / UNIT * self.cycle_times, 0.0)
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         steps = []
         overlap = COMMUNICATION[self.communication][2]
         ready = [0.0] * len(self.names)
         durations = (self._box_flops() / UNIT * self.cycle_times[self.boxes[:, 0]]).tolist()
+        receive, layers = self.receive, self.layers
+        if finish is not undisturbed:
+            receive, layers = self._received(durations, finish)
         for box, worker in enumerate(self.boxes[:, 0].tolist()):
-            start, end = self.receive[box].tolist()
+            start, end = receive[box].tolist()
             if end > start:
                 steps.append(Step(worker, "transfer", start, end, self.transfer_label(box, worker)))
             begin = max(ready[worker], start if overlap else end)
-            ready[worker] = begin + durations[box]
+            ready[worker] = finish(worker, begin, durations[box])
             steps.append(Step(worker, "compute", begin, ready[worker], self.box_labels[box]))
             ready[worker] = max(ready[worker], end)
-        if self.layers is not None:
-            steps += self._sum_steps(overlap)
+        if layers is not None:
+            steps += self._sum_steps(layers, overlap, finish)
         return steps
 
-    def _sum_steps(self, overlap: bool) -> list[Step]:
-        assert self.layers is not None
+    def _received(
+        self, durations: list[float], finish: Finish
+    ) -> tuple[NDArray[np.float64], LayerSum | None]:
+        """`receive` and `layers` if the workers finish at other times."""
+        waits, transfers = None, self.sent * self.link_costs[self.boxes[:, 0]] / UNIT
+        if self.messages is not None:
+            assert self.links is not None
+            waits = earlier(self.messages, len(self.boxes))
+            transfers = transfers_of(self.messages, self.boxes, self.links)
+        p, how = len(self.names), self.communication
+        receive, makespan = _schedule(
+            self.boxes[:, 0], transfers, durations, p, how, waits, finish=finish
+        )
+        layers = self.layers
+        if layers is not None:
+            added = (layers.flops * self.cycle_times / UNIT).tolist()
+            sums = layers.sent * self.link_costs / UNIT
+            start = makespan
+            own, _ = _schedule(np.arange(p), sums, added, p, how, start=start, finish=finish)
+            layers = layers._replace(receive=own - start, start=start)
+        return receive, layers
+
+    def _sum_steps(self, layers: LayerSum, overlap: bool, finish: Finish) -> list[Step]:
         steps = []
-        for worker, (start, end) in enumerate((self.layers.start + self.layers.receive).tolist()):
+        for worker, (start, end) in enumerate((layers.start + layers.receive).tolist()):
             if end > start:
                 steps.append(
                     Step(
@@ -275,9 +300,9 @@ class ProductPlan(Plan):
                     )
                 )
             begin = start if overlap else end
-            duration = float(self.layers.flops[worker] * self.cycle_times[worker] / UNIT)
-            if self.layers.rows[worker + 1] > self.layers.rows[worker]:
-                steps.append(Step(worker, "compute", begin, begin + duration, "sum"))
+            duration = float(layers.flops[worker] * self.cycle_times[worker] / UNIT)
+            if layers.rows[worker + 1] > layers.rows[worker]:
+                steps.append(Step(worker, "compute", begin, finish(worker, begin, duration), "sum"))
         return steps
 
     def transfer_label(self, box: int, worker: int) -> str:
@@ -702,10 +727,10 @@ def _timed(
         links, waits = platform.links, earlier(messages, len(boxes))
         transfers = transfers_of(messages, boxes, links)
     receive, makespan = _schedule(
-        worker, transfers, flops * times[worker] / UNIT, len(times), communication, waits
+        worker, transfers, (flops * times[worker] / UNIT).tolist(), len(times), communication, waits
     )
     if layers is not None:
-        added = layers.flops * times / UNIT
+        added = (layers.flops * times / UNIT).tolist()
         own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
         layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
         rows, sent, given, flops = (check.frozen(array) for array in layers[:4])
@@ -722,28 +747,32 @@ def _timed(
 def _schedule(
     workers: NDArray[np.int64],
     transfers: NDArray[np.float64],
-    updates: NDArray[np.float64],
+    updates: list[float],
     p: int,
     communication: str,
     waits: list[list[int]] | None = None,
+    *,
+    start: float = 0.0,
+    finish: Finish = undisturbed,
 ) -> tuple[NDArray[np.float64], float]:
     """(b, 2) start and end of the transfer of each box, and the makespan.
 
-    Workers are served in order. A box is not served before the transfers that it waits for.
+    Nothing begins before `start`. Workers are served in order. A box is not served before the
+    transfers that it waits for.
     """
     _, parallel, overlap = COMMUNICATION[communication]
     receive: list[tuple[float, float]] = []
-    ready, port = [0.0] * p, 0.0
+    ready, port = [start] * p, start
     for box, (worker, transfer, update) in enumerate(
-        zip(workers.tolist(), transfers.tolist(), updates.tolist(), strict=True)
+        zip(workers.tolist(), transfers.tolist(), updates, strict=True)
     ):
-        start = ready[worker]
+        begin = ready[worker]
         if waits is not None:
-            start = max([start, *(receive[other][1] for other in waits[box])])
-        end = start
+            begin = max([begin, *(receive[other][1] for other in waits[box])])
+        end = begin
         if transfer > 0:
-            start = start if parallel else max(port, start)
-            port = end = start + transfer
-        receive.append((start, end))
-        ready[worker] = max((start if overlap else end) + update, end)
+            begin = begin if parallel else max(port, begin)
+            port = end = begin + transfer
+        receive.append((begin, end))
+        ready[worker] = max(finish(worker, begin if overlap else end, update), end)
     return np.array(receive, np.float64).reshape(-1, 2), max(ready)

@@ -21,7 +21,7 @@ from .._base.progress import Progress, reporting
 from .._engine.ring import BATCHED, RING_EXACT, RING_MOST, Ring, ring_batch
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
-from ..plan import Plan, Step, certified
+from ..plan import Finish, Plan, Step, certified, undisturbed
 from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
@@ -72,6 +72,7 @@ class SliceRing(Plan):
     links: NDArray[np.float64]
     latencies: NDArray[np.float64] | None = None
 
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "ring": schema.Array("i8", "members", high="p - 1"),
         "shares": schema.Array("f8", "p", high=1.0),
@@ -125,7 +126,7 @@ class SliceRing(Plan):
         """Work of each worker in a step."""
         return self.shares * self.work
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         """One step of each member.
 
         It updates its slice, sends its boundary to the next member, and receives the boundary of
@@ -134,7 +135,7 @@ class SliceRing(Plan):
         steps = []
         before, after = np.roll(self.ring, 1), np.roll(self.ring, -1)
         for i, x, y in zip(self.ring.tolist(), before.tolist(), after.tolist(), strict=True):
-            now = float(self.shares[i] * self.work * self.cycle_times[i])
+            now = finish(i, 0.0, float(self.shares[i] * self.work * self.cycle_times[i]))
             if now > 0.0:
                 steps.append(Step(i, "compute", 0.0, now, f"{self.shares[i]:.2%}"))
             if x == i:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
-from ..plan import Plan, Step
+from ..plan import Finish, Plan, Step, undisturbed
 from ..platform import Platform, Unit, whose
 from .distribute import distribute
 from .stacked import PlanStack, one_by_one, stack_of
@@ -36,6 +36,7 @@ class _TaskPlan(Plan):
     receive: float | NDArray[np.float64]
     cycle_times: NDArray[np.float64]
 
+    _drifts: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "tasks": schema.Integer(),
@@ -69,7 +70,7 @@ class _TaskPlan(Plan):
             default=0.0,
         )
 
-    def steps(self) -> list[Step]:
+    def steps(self, finish: Finish = undisturbed) -> list[Step]:
         """Messages one after the other.
 
         They go out from the start, and come back as soon as the worker and the bus are ready.
@@ -83,7 +84,8 @@ class _TaskPlan(Plan):
             if _of(self.send, i):
                 steps.append(Step(i, "transfer", arrivals[slot], start, "out"))
             count = int(self.counts[i])
-            ends[i] = _settled(start + count * float(self.cycle_times[i]), self.makespan)
+            end = finish(i, start, count * float(self.cycle_times[i]))
+            ends[i] = _settled(end, self.makespan)
             steps.append(Step(i, "compute", start, ends[i], f"{count} tasks"))
         bus = arrivals[-1]
         for i in self.receive_order.tolist():

@@ -161,8 +161,7 @@ def write_figure(figure: Figure, path: str | PathLike[str], **options: Any) -> N
         # For parts drawn as pixels because they have too many lines, such as 10^5 bars.
         options.setdefault("dpi", _SAVED)
     # TrueType instead of Type 3, which many journals refuse; text of an SVG can be searched
-    fonts = {"pdf.fonttype": 42, "svg.fonttype": "none"}
-    with replace_file(path) as file, rc_context(fonts):
+    with replace_file(path) as file, rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
         figure.savefig(file, format=kind[1:], **options)
 
 
