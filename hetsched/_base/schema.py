@@ -301,16 +301,22 @@ def _is(a: Any, b: Any) -> bool:
 
 
 class Numbers(Field):
-    """A dict from words, some of which are required, to numbers that are not negative."""
+    """A dict from words, some of which are required, to numbers that are not negative.
 
-    def __init__(self, words: Iterable[str], needed: Iterable[str] = ()) -> None:
-        self.words, self.needed, self.number = tuple(words), tuple(needed), Real(high=math.inf)
+    words : the words that are allowed; None: all.
+    """
+
+    def __init__(self, words: Iterable[str] | None = None, needed: Iterable[str] = ()) -> None:
+        self.words = None if words is None else tuple(words)
+        self.needed, self.number = tuple(needed), Real(high=math.inf)
 
     def check(self, name: str, value: Any, sizes: Sized) -> Any:
         if not isinstance(value, dict):
             raise TypeError(f"{name} must be a dict, got {shown(value)}")
         for key, number in value.items():
-            if key not in self.words:
+            if self.words is None:
+                Text().check(f"a key of {name}", key, sizes)
+            elif key not in self.words:
                 raise ValueError(
                     f"{name} must have keys of {', '.join(self.words)}, got {shown(key)}"
                 )

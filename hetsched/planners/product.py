@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -92,6 +92,8 @@ class ProductPlan(Plan):
         Time per gigabyte from the row's worker to the column's, if there are messages.
     itemsize : int
         Bytes of an element.
+    tried : dict of str to float
+        For the method "auto": the methods that it tried, and their makespans.
     domains : Domains or None
         For the method "domains": what each domain of the platform packs, reads from other nodes,
         and waits for.
@@ -115,6 +117,7 @@ class ProductPlan(Plan):
     links: NDArray[np.float64] | None = None
     domains: Domains | None = None
     itemsize: int = 8
+    tried: dict[str, float] = field(default_factory=check.FrozenDict)
 
     _drifts: ClassVar = True
     _table: ClassVar = {
@@ -150,6 +153,7 @@ class ProductPlan(Plan):
         ),
         "links": schema.Maybe(schema.Array("f8", "p", "p")),
         "itemsize": schema.Integer(1, 64),
+        "tried": schema.Numbers(),
         "domains": schema.Maybe(
             schema.Record(
                 Domains,
@@ -230,7 +234,12 @@ class ProductPlan(Plan):
             self.messages,
         )
         return self._carried(
-            platform, timed.pop("makespan"), timed.pop("bound"), link_costs=costs, **timed
+            platform,
+            timed.pop("makespan"),
+            timed.pop("bound"),
+            link_costs=costs,
+            tried=check.FrozenDict(),
+            **timed,
         )
 
     def _box_flops(self) -> NDArray[np.float64]:

@@ -33,10 +33,20 @@ from .product import (
 from .product_domains import domain_zones
 
 #: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
-#: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine. "auto"
-#: takes the fastest of them.
+#: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine, zones
+#: for the nodes of a cluster. "auto" takes the fastest of them.
 _OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
-METHODS = ("auto", *_OWN, "cannon", "domains", *(name for name in PARTITIONS if name not in _OWN))
+METHODS = (
+    "auto",
+    *_OWN,
+    "cannon",
+    "domains",
+    "nodes",
+    *(name for name in PARTITIONS if name not in _OWN),
+)
+
+#: What the half perimeter of a node's zone costs relative to that of a worker: "nodes" tries them.
+_NODE_COSTS = (1.0, 10.0, 100.0)
 
 #: Most workers for which "auto" also searches for the best partition and the best boxes.
 _FEW = 64
@@ -111,7 +121,8 @@ def plan_boxes(
                 ) from None
     best = min(plans, key=_makespan)
     require_finite(best)
-    return replace(best, asked=method)
+    tried = {plan.method: _makespan(plan) for plan in plans} if method == "auto" else {}
+    return replace(best, asked=method, tried=check.FrozenDict(tried))
 
 
 def _makespan(plan: ProductPlan) -> float:
@@ -141,7 +152,9 @@ def require_finite(plan: ProductPlan) -> None:
 def _candidates(task: Task) -> list[str]:
     names = ["columns", "rows", "rectangles"]
     if task.linked:  # owners of A and B are defined for zones only
-        return names + (["best", "contiguous"] if len(task.platform) <= _FEW else [])
+        few = len(task.platform) <= _FEW
+        many_nodes = 1 < len(set(task.platform.nodes or ())) < len(task.platform)
+        return names + ["best", "contiguous"] * few + ["nodes"] * (few and many_nodes)
     if len(task.platform) <= _FEW:
         linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
         names += (["best", "contiguous"] if linked else []) + (
@@ -166,6 +179,8 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
         if m and n and k:
             return in_cannon(task)
         name = "columns"
+    if name == "nodes":
+        return _nodes(task)
     if name == "domains":
         return in_domains(
             _in_elements(domain_zones(-(-m // block), -(-n // block), task.platform), block), task
@@ -175,6 +190,28 @@ def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
         _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block),
         task,
     )
+
+
+def _nodes(task: Task) -> ProductPlan:
+    """The best plan of two levels: a zone for each node, and in it zones of the node's workers.
+
+    Where that is faster, data that several workers of a node need comes from another node once.
+    """
+    m, n, _ = task.shape
+    nodes = task.platform.nodes
+    if nodes is None or not task.linked:
+        raise ValueError(
+            'platform must have nodes, and links between every two workers, for method "nodes":'
+            " see Platform.join"
+        )
+    groups = np.unique(nodes, return_inverse=True)[1].astype(np.int64)
+    shape = -(-m // task.block), -(-n // task.block)
+    plans = []
+    for cost in _NODE_COSTS:
+        zones = partition(task.platform, shape=shape, groups=groups, group_cost=cost)
+        pieces = _in_elements(zones.pieces, task.block)
+        plans += [in_zones("nodes", pieces, task._replace(groups=own)) for own in (None, groups)]
+    return min(plans, key=_makespan)
 
 
 def _layers(task: Task) -> ProductPlan:

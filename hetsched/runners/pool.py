@@ -290,6 +290,8 @@ class Pool:
             - "domains": the longer side of C is cut in two, in proportion to the speeds of two
               halves of the platform's domains, and so on. The zone of a domain is divided into
               columns or rows for its workers.
+            - "nodes": for a platform with nodes and links (`Platform.join`): a zone for each node,
+              and in it zones of its workers, so that little data goes from node to node.
             - "layers": each worker gets columns of A and rows of B, and the resulting m x n layers
               are summed.
             - "cuboids": boxes of `cuboids`, summed where they lie above each other.

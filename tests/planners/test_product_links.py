@@ -153,6 +153,53 @@ def test_a_group_gets_once_what_it_shares(groups, m, n, k, block, communication,
         }
 
 
+def racks(seed, far, nodes=3, each=4):
+    """Nodes of unequal workers, whose links to each other are `far` times as dear as within."""
+    rng = np.random.default_rng(seed)
+    near = np.ones((each, each))
+    parts = [hs.Platform.complete(rng.uniform(0.02, 0.08, each), near) for _ in range(nodes)]
+    return hs.Platform.join(parts, links=np.full((nodes, nodes), float(far)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nodes_far_from_each_other_are_planned_in_two_levels(seed):
+    platform = racks(seed, far=50)
+    plan = hs.plan_matmul(240, 200, 220, platform)
+    assert plan.method == "nodes"
+    validate(plan)
+    assert plan.tried["nodes"] == plan.makespan == min(plan.tried.values())
+    assert plan.makespan < 0.6 * min(time for name, time in plan.tried.items() if name != "nodes")
+    alone = hs.plan_matmul(240, 200, 220, platform, method="nodes")
+    assert alone.makespan == plan.makespan
+    assert not alone.tried
+    assert not plan.on(racks(seed, far=20)).tried
+    # each node has one rectangle of C
+    for node in range(3):
+        own = plan.boxes[np.isin(plan.boxes[:, 0], range(4 * node, 4 * node + 4))]
+        low = own[:, 1:3].min(axis=0)
+        high = (own[:, 1:3] + own[:, 4:6]).max(axis=0)
+        assert (own[:, 4] * own[:, 5]).sum() == (high - low).prod()
+
+
+def test_auto_names_all_that_it_tried():
+    star = hs.Platform.star([3, 5, 8], link_costs=[1, 2, 3])
+    plan = hs.plan_matmul(30, 40, 50, star)
+    assert plan.makespan == min(plan.tried.values())
+    for name, makespan in plan.tried.items():
+        one = hs.plan_matmul(30, 40, 50, star, method=name)
+        assert one.makespan <= makespan * (1 + 1e-12)  # alone, a search may take longer
+    # nodes with one worker each, or one node, are no second level
+    for platform in (racks(0, 9, nodes=3, each=1), racks(0, 9, nodes=1)):
+        assert "nodes" not in hs.plan_matmul(30, 40, 50, platform).tried
+
+
+def test_two_levels_need_nodes_and_links():
+    unlinked = hs.Platform.join([hs.Platform.star([1, 2]), hs.Platform.star([3])])
+    for platform in (complete([1, 2, 3, 4], LINKS), unlinked):
+        with pytest.raises(ValueError, match="platform must have nodes, and links"):
+            hs.plan_matmul(30, 40, 50, platform, method="nodes")
+
+
 def test_two_levels_are_taken_where_they_help():
     """Two clusters of eight, far from each other: each row of zones of a cluster is wanted by all
     of its workers."""

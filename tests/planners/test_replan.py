@@ -67,7 +67,7 @@ def test_the_unit_of_the_plan_holds():
 
 
 def test_errors():
-    with pytest.raises(TypeError, match="plan must be a plan, got list"):
+    with pytest.raises(TypeError, match="plan must be a plan, such as distribute makes, got list"):
         hs.replan([1, 2], STAR)
     with pytest.raises(TypeError, match="plan must be one of Distribution.*got a Cuboids"):
         hs.replan(hs.cuboids([1, 2]), STAR)
