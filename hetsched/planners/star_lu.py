@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._base import check, schema
 from .._engine.star import ALL_VARIANTS, Star
+from ..errors import InfeasibleError
 from ..plan import Plan, Step, certified
 from ..platform import Platform, Unit, whose
 from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, StarPlan, planned, star_of
@@ -24,6 +25,7 @@ _MOST = 2**20  # most blocks of a side: their cube fits a double exactly
 _QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)
 _FEW = 16  # all widths up to this are tried, then the widths of a geometric sequence
 _LEAST = 10**5  # messages that each search may try at least
+_COMPARED = 3  # widths, the best with quick products, that are also compared with short searches
 _STEPS = 2048  # a width with more steps is not tried
 
 
@@ -187,15 +189,17 @@ def plan_star_lu(
         Method of the products, see `plan_product`; not "exact".
     width : int, optional
         Width of a panel in blocks, at least 1; n leaves all work to the master. Default: the best
-        of all widths up to 16 and some larger ones. They are compared with products by the method,
-        or, if that takes long, with demand-driven products.
+        of all widths up to 16 and some larger ones. They are compared with products by the method.
+        If that takes long, the best widths with demand-driven products, and n / 2, n / 3 and n / 4,
+        are compared with short searches, and the best of them is planned in full.
     master_time : float, optional
         Time of the master per block update, > 0. Default: the time of the fastest worker.
     returns, seed :
         See `plan_product`.
     budget : float, optional
-        Seconds for all searches together. Default: 10^7 messages, about half a second, and at least
-        10^5 messages for each search.
+        Seconds for all searches together, half of them for the comparison of widths. Default: 10^7
+        messages, about half a second, at least 10^5 messages for each search, and as much for the
+        comparison.
 
     Returns
     -------
@@ -241,28 +245,26 @@ def plan_star_lu(
         if master_time is None
         else check.number("master_time", master_time, above=0.0)
     )
-    chosen = _best_width(n, method, master, times, costs, memory) if width is None else width
-    products = []
-    remaining = [n - first - chosen for first in range(0, n - chosen, chosen)]
-    weights = np.cumsum(np.array(remaining[::-1], float) ** 2)[::-1]
-    for k, (side, weight) in enumerate(zip(remaining, weights.tolist(), strict=True)):
-        left = None if end is None else max(0.0, end - time.perf_counter()) * (side * side / weight)
-        effort = max(_LEAST, int(EFFORT * side * side / weights[0]))
-        own = (seed + k) % 2**64
-        products.append(
-            planned(
-                side,
-                side,
-                chosen,
-                platform,
-                method,
-                returns=returns,
-                seed=own,
-                budget=left,
-                effort=effort,
-            )
-        )
+    common: dict[str, Any] = {"platform": platform, "method": method, "returns": returns}
+    widths = [width] if width is not None else _widths(n, method, master, times, costs, memory)
+    trials = []
+    for i, own in enumerate(widths if len(widths) > 1 else ()):
+        until = None
+        if end is not None:
+            now = time.perf_counter()
+            until = now + max(0.0, (start + end) / 2 - now) / (len(widths) - i)
+        try:
+            found = _products(n, own, seed, until, EFFORT // len(widths), common)
+        except InfeasibleError:  # the method needs more memory
+            continue
+        trials.append((_in_turn(n, own, master, [x.makespan for x in found])[1], i, found))
+    trials.sort(key=lambda trial: trial[:2])
+    chosen = widths[trials[0][1] if trials else 0]
+    products = _products(n, chosen, seed, end, EFFORT, common)
     panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
+    if trials and trials[0][0] < makespan:  # a search may be lucky when it is short
+        products = trials[0][2]
+        panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
     updates = sum((product.updates for product in products), np.zeros(len(platform), np.int64))
     return StarLuPlan(
         method=method,
@@ -281,24 +283,45 @@ def plan_star_lu(
     )
 
 
-def _best_width(
+def _products(
+    n: int, width: int, seed: int, end: float | None, effort: int, common: dict[str, Any]
+) -> list[StarPlan]:
+    """The products between the panels of this width.
+
+    end : when all searches must have ended, or None. effort : messages of all searches together.
+    """
+    products = []
+    remaining = [n - first - width for first in range(0, n - width, width)]
+    weights = np.cumsum(np.array(remaining[::-1], float) ** 2)[::-1]
+    for k, (side, weight) in enumerate(zip(remaining, weights.tolist(), strict=True)):
+        left = None if end is None else max(0.0, end - time.perf_counter()) * (side * side / weight)
+        own = max(_LEAST, int(effort * side * side / weights[0]))
+        products.append(
+            planned(side, side, width, seed=(seed + k) % 2**64, budget=left, effort=own, **common)
+        )
+    return products
+
+
+def _widths(
     n: int,
     method: str,
     master: float,
     times: NDArray[np.float64],
     costs: NDArray[np.float64],
     memory: NDArray[np.int64],
-) -> int:
-    """The width with the earliest end of a plan with quick products.
+) -> list[int]:
+    """The widths to compare: the one with the earliest end if the method is quick, else some.
 
-    It is n if no worker's memory holds a chunk.
+    It is n alone if no worker's memory holds a chunk.
     """
     names = (method,) if method in _QUICK else ("oddoml", REUSE)
     rules = [name for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
     if not rules:
-        return n
-    widths = [*range(1, min(n, _FEW) + 1), *(int(_FEW * 1.25**k) for k in range(1, 64)), n]
-    best, chosen = math.inf, n
+        return [n]
+    parts = [-(-n // count) for count in (2, 3, 4)]
+    some = [int(_FEW * 1.25**k) for k in range(1, 64)]
+    widths = [*range(1, min(n, _FEW) + 1), *some, *parts, n]
+    ends = []
     for width in sorted({width for width in widths if width <= n <= width * _STEPS}):
         products = []
         for first in range(0, n - width, width):
@@ -311,9 +334,11 @@ def _best_width(
                 )
             except NotImplementedError:  # too many messages
                 products.append(math.inf)
-        if (makespan := _in_turn(n, width, master, products)[1]) < best:
-            best, chosen = makespan, width
-    return chosen
+        ends.append((_in_turn(n, width, master, products)[1], width))
+    found = [width for end, width in sorted(ends) if end < math.inf] or [n]
+    if method in _QUICK:
+        return found[:1]
+    return list(dict.fromkeys([*found[:_COMPARED], *(w for w in parts if w in found), n]))
 
 
 def _in_turn(

@@ -67,6 +67,18 @@ class TestPlan:
     def test_a_fast_master_and_slow_links_leave_nothing_to_workers(self):
         assert hs.plan_star_lu(8, PLATFORM, "oddoml", master_time=1e-9).width == 8
 
+    @pytest.mark.parametrize("name", ["memory", "speeds", "ratio4"])
+    def test_widths_are_compared_by_the_method_of_the_plan(self, name):
+        """By quick methods, the master alone would be best: 253.3 s, a third of n takes 220.8 s."""
+        platform = hs.datasets.ppopp2008(name)
+        plan = hs.plan_star_lu(100, platform)
+        for width in (20, 25, 34, 50, 100):
+            assert plan.makespan <= hs.plan_star_lu(100, platform, width=width).makespan
+
+    def test_a_budget_is_for_all_widths(self):
+        plan = hs.plan_star_lu(40, PLATFORM, budget=0.0)
+        assert plan.makespan <= hs.plan_star_lu(40, PLATFORM, width=40).makespan
+
     def test_best_is_not_worse_than_its_parts(self):
         best = hs.plan_star_lu(8, PLATFORM, width=2)
         for method in ("het", "oddoml", "bmm", "maxreuse", "overlap"):
