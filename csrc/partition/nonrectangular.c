@@ -36,6 +36,7 @@ typedef struct {
     int32_t *count;  /* number of shapes of each interval */
     corner *corners; /* of each interval */
     double stretch[WIDTHS];
+    int32_t most_corners; /* that a zone may lie around */
 } table;
 
 static shape *shapes_of(const table *t, int64_t set) { return t->shapes + SHAPES * set; }
@@ -118,7 +119,8 @@ static shape find_around(const table *t, int32_t i, int32_t j, double width, dou
     const double owner = t->weight[j - 1];
     shape found = {.across = owner, .down = owner};
     *cost = INFINITY;
-    for (int32_t cut = j - 1; cut > i; cut--) { /* first one corner: of equals it is taken */
+    const int32_t last = t->most_corners > 1 ? i + 1 : j - 1;
+    for (int32_t cut = j - 1; cut >= last; cut--) { /* first one corner: of equals it is taken */
         const bool two = cut < j - 1;
         const corner a = t->corners[hs__interval(i, cut)];
         const corner b = two ? t->corners[hs__interval(cut, j - 1)] : (corner){0};
@@ -175,19 +177,30 @@ static void solve_interval(table *t, int32_t i, int32_t j)
     t->corners[all] = find_corner(t, all);
 }
 
+static hs_status solve_all(table *t, const int *cancel)
+{
+    for (int32_t j = 2; j <= t->size; j++)
+        for (int32_t i = j - 2; i >= 0; i--) {
+            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
+            solve_interval(t, i, j);
+        }
+    return HS_OK;
+}
+
 /* A set of workers whose floorplan is still to be written, and its box. */
 typedef struct {
     int32_t from, to;
     double width, height;
 } part;
 
-/* Writes the floorplan of all workers in a box, and returns its length. It is written from its end:
+/* Writes the floorplan of all workers in the whole box, and returns its length. It is written from its end:
  * an operator, then its operands from the last to the first. */
-static int32_t write_plan(const table *t, double width, double height, part *stack, int32_t *plan)
+static int32_t write_plan(const table *t, double aspect, part *stack, int32_t *plan)
 {
+    const double whole = sqrt(aspect);
     int32_t length = 0;
     int32_t waiting = 0;
-    stack[waiting++] = (part){0, t->size, width, height};
+    stack[waiting++] = (part){0, t->size, whole, 1.0 / whole};
     while (waiting > 0) {
         const part now = stack[--waiting];
         if (now.to == now.from + 1) {
@@ -244,9 +257,11 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     t.shapes = malloc(sets * SHAPES * sizeof *t.shapes);
     t.corners = malloc(sets * sizeof *t.corners);
     int32_t *found = malloc(2 * (size_t)size * sizeof *found);
+    int32_t *best = malloc(2 * (size_t)size * sizeof *best);
+    int32_t best_length = 0;
     part *stack = malloc((size_t)size * sizeof *stack);
     const bool enough = t.worker && t.weight && t.area && t.count && t.shapes && t.corners;
-    hs_status status = enough && found && stack ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = enough && found && best && stack ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
     for (int32_t i = 0; i < size && !status; i++)
@@ -259,21 +274,24 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
         t.count[hs__interval(i, i + 1)] = 1;
         t.corners[hs__interval(i, i + 1)] = find_corner(&t, hs__interval(i, i + 1));
     }
-    for (int32_t j = 2; j <= size && !status; j++)
-        for (int32_t i = j - 2; i >= 0 && !status; i--) {
-            if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
-            else solve_interval(&t, i, j);
-        }
-    int32_t entries = 0;
-    if (!status) {
-        const double width = sqrt(aspect);
-        entries = write_plan(&t, width, 1.0 / width, stack, found);
+    /* A shape with two corners fits fewer widths, which can cost more elsewhere. So the plan with
+     * one corner at most is found, too; of equals it is taken. */
+    double least = INFINITY;
+    for (t.most_corners = 1; t.most_corners <= (size > 2 ? 2 : 1) && !status; t.most_corners++) {
+        double own = INFINITY;
+        status = solve_all(&t, cancel);
+        const int32_t entries = status ? 0 : write_plan(&t, aspect, stack, found);
         /* the cost is computed from the lengths */
-        status = hs__floorplan_cost(p, areas, weights, aspect, found, entries, cost);
+        if (!status) status = hs__floorplan_cost(p, areas, weights, aspect, found, entries, &own);
+        if (status || (t.most_corners > 1 && !(own < least))) continue;
+        least = own;
+        best_length = entries;
+        memcpy(best, found, (size_t)entries * sizeof *best);
     }
     if (!status) {
-        *length = entries;
-        memcpy(plan, found, (size_t)entries * sizeof *plan);
+        *cost = least;
+        *length = best_length;
+        memcpy(plan, best, (size_t)best_length * sizeof *plan);
     }
     free(t.worker);
     free(t.weight);
@@ -282,6 +300,7 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     free(t.shapes);
     free(t.corners);
     free(found);
+    free(best);
     free(stack);
     return status;
 }

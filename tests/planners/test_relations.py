@@ -218,7 +218,7 @@ FREE = {
     },
     hs.MinTime: {"cycle_times"},
     hs.Partition: {"cycle_times", "group_cost"},
-    hs.ProductPlan: {"shared"},
+    hs.ProductPlan: {"itemsize", "shared", "tried"},
     hs.ProfileDistribution: {"counts", "times"},
     hs.SliceRing: {"relays"},
     hs.StarLuPlan: {"bound", "memory", "planning_time"},

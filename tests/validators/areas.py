@@ -56,7 +56,7 @@ def _postfix(plan: Sequence[int]) -> list[int]:
             workers.append(entry)
             stack += 1
         else:
-            takes = {-1: 2, -2: 2, -3: 5, -4: 2}[entry]
+            takes = {-1: 2, -2: 2, -3: 5, -4: 2, -5: 3}[entry]
             assert stack >= takes, "a floorplan with too few zones for a cut"
             stack -= takes - 1
     assert stack == 1, f"a floorplan that ends with {stack} parts"
