@@ -38,9 +38,11 @@ LONG = (
     "test_reproduce",
 )
 
-# as in a shell's background: programs that a test interrupts inherit it
+# as in a shell's background, or under nohup: programs that a test interrupts inherit it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_configure(config):
