@@ -29,7 +29,7 @@ def simulate(job: tuple[int, int]) -> float:
 def main(simulations: int, samples: int) -> None:
     # The paper's slaves: 4, 5 and 9 ms per simulation, and 1 ms to send each of them its
     # parameters.
-    plan = hs.min_time(simulations, [4, 5, 9], send=1)
+    plan = hs.min_time(simulations, cycle_times=[4, 5, 9], send=1)
     counts, served = plan.counts.tolist(), plan.send_order.tolist()
     print(
         f"planned: {counts} simulations, slaves served in the order {served}, {plan.makespan:g} ms"

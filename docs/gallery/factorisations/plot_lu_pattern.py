@@ -15,7 +15,7 @@ from matplotlib.colors import ListedColormap
 import hetsched as hs
 
 plans = {
-    method: hs.lu_pattern(30, [3, 5, 8], method=method)
+    method: hs.lu_pattern(30, cycle_times=[3, 5, 8], method=method)
     for method in ("contiguous", "cyclic", "pattern")
 }
 for method, plan in plans.items():

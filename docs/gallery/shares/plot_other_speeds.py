@@ -12,7 +12,7 @@ import numpy as np
 
 import hetsched as hs
 
-plan = hs.distribute(78, [3, 5, 8])
+plan = hs.distribute(78, cycle_times=[3, 5, 8])
 factors = np.linspace(0.5, 3, 51)
 kept, anew, bound = [], [], []
 for factor in factors:

@@ -15,7 +15,8 @@ import hetsched as hs
 deadline, message = 60, 2.0
 numbers = np.arange(1, 25)
 plans = [
-    hs.max_tasks(deadline, [5.0] * p, send=message, receive=message) for p in numbers
+    hs.max_tasks(deadline, cycle_times=[5.0] * p, send=message, receive=message)
+    for p in numbers
 ]
 tasks = np.array([plan.tasks for plan in plans])
 enrolled = np.array([np.count_nonzero(plan.counts) for plan in plans])
