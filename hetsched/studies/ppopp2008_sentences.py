@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .claims import Claim
 
@@ -11,6 +11,7 @@ from .claims import Claim
 Rows = list[dict[str, float]]
 _CLOSE, _ROUGHLY = 0.1, (0.1, 0.3)
 _NEAR = "10 % of it"
+_EQUAL = 1e-9  # values that differ by less, relative to each other, are a tie
 _SUMMARY = ("het", "oddoml", "bmm")  # methods in figure 9
 
 
@@ -24,7 +25,7 @@ def sentences(
     """
     others = [method for method in methods if method != "het"]
     best = {
-        name: [[m for m in methods if row[m] == min(row[x] for x in methods)] for row in rows]
+        name: [[m for m in methods if _least(row[m], row, methods)] for row in rows]
         for name, rows in cost.items()
     }
 
@@ -52,7 +53,8 @@ def sentences(
     late = sorted((row["het"] - 1 for row in cost["7"] if row["het"] > 1), reverse=True)
     count = len(cost["all"])
     wins = firsts("all", "het")
-    thrift = sum(row["het"] == min(row[m] for m in _SUMMARY) for row in work["all"])
+    ties = sum("het" in winners and len(winners) > 1 for winners in best["all"])
+    thrift = sum(_least(row["het"], row, _SUMMARY) for row in work["all"])
     gained = [row["oddoml"] < row["bmm"] for row in cost["all"]]
     return [
         Claim(
@@ -218,7 +220,7 @@ def sentences(
             "9: Het has the best makespan",
             "most of the time",
             f"{wins} of {count}",
-            "",
+            f"{ties} of them shared with another method",
             "more than half",
             2 * wins > count,
         ),
@@ -231,6 +233,11 @@ def sentences(
             2 * thrift > count,
         ),
     ]
+
+
+def _least(value: float, row: Mapping[str, float], methods: Iterable[str]) -> bool:
+    """Whether the value is the least of the methods', or equal to it but for rounding."""
+    return value <= min(row[method] for method in methods) * (1 + _EQUAL)
 
 
 def _mean(rows: Rows, method: str) -> float:
