@@ -263,7 +263,7 @@ class Plan(Frozen, Drawn):
     _given: ClassVar[str] = "cycle_times"
     #: whether each worker has one step, and computes it without waiting
     _alone: ClassVar[bool] = False
-    #: whether `steps` takes a `Finish`, so that the speeds may change meanwhile
+    #: whether `_steps` is there, so that the speeds may change meanwhile
     _drifts: ClassVar[bool] = False
     sense: ClassVar[str] = "min"
 
@@ -359,6 +359,10 @@ class Plan(Frozen, Drawn):
 
     def steps(self) -> list[Step]:
         """The predicted schedule, in the plan's unit of time; `simulate` makes a Trace of it."""
+        return self._steps(undisturbed)
+
+    def _steps(self, finish: Finish) -> list[Step]:
+        """The schedule if workers finish at these times; for kinds of plans with `_drifts`."""
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
     def on(self, platform: Platform | ArrayLike) -> Plan:
@@ -723,7 +727,7 @@ def simulate(
         if plan._alone:
             steps = [step._replace(end=finish(step.worker, 0.0, step.end)) for step in steps]
         else:
-            steps = plan.steps(finish)  # type: ignore[call-arg]
+            steps = plan._steps(finish)
     return Trace.from_steps(
         steps,
         plan.names,

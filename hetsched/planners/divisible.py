@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import assign as engine
-from ..plan import Finish, Plan, Step, certified, proven, undisturbed
+from ..plan import Finish, Plan, Step, certified, proven
 from ..platform import Platform, whose
 
 _METHODS = ("best", "fifo", "lifo")
@@ -100,7 +100,7 @@ class DivisibleLoad(Plan):
     def _load(self) -> Any:
         return self.shares
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         """Messages one after the other.
 
         They go out from the start, and come back as soon as the worker and the bus are ready.

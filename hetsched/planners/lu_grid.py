@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.replace import replace_file
 from .._engine import allocate, partition
-from ..plan import Finish, Plan, Step, certified, undisturbed
+from ..plan import Finish, Plan, Step, certified
 from ..platform import Platform, relative_speeds, whose
 from .floorplan import of_columns
 
@@ -110,7 +110,7 @@ class LuGrid(Plan):
         """Block updates of each worker."""
         return self.updates.sum(axis=0)
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         """The updates of each step, which starts when the step before has ended.
 
         Panels and messages take no time.

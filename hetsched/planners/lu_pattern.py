@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Finish, Plan, Step, certified, undisturbed
+from ..plan import Finish, Plan, Step, certified
 from ..platform import Platform, whose
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
@@ -68,7 +68,7 @@ class LuPattern(Plan):
         """Block column updates of each worker; block column j has j of them."""
         return np.bincount(self.owner, np.arange(len(self.owner)), len(self.names)).astype(np.int64)
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         """The updates of each step, which starts when the step before has ended.
 
         Panels and messages take no time.

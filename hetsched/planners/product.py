@@ -257,7 +257,7 @@ class ProductPlan(Plan):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(flops > 0, flops / UNIT * self.cycle_times, 0.0)
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         steps = []
         overlap = COMMUNICATION[self.communication][2]
         ready = [0.0] * len(self.names)

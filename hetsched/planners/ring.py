@@ -21,7 +21,7 @@ from .._base.progress import Progress, reporting
 from .._engine.ring import BATCHED, RING_EXACT, RING_MOST, Ring, ring_batch
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
-from ..plan import Finish, Plan, Step, certified, undisturbed
+from ..plan import Finish, Plan, Step, certified
 from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, certified_rows, one_by_one, stack_of
 
@@ -126,7 +126,7 @@ class SliceRing(Plan):
         """Work of each worker in a step."""
         return self.shares * self.work
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         """One step of each member.
 
         It updates its slice, sends its boundary to the next member, and receives the boundary of

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
-from ..plan import Finish, Plan, Step, undisturbed
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, Unit, whose
 from .distribute import distribute
 from .stacked import PlanStack, one_by_one, stack_of
@@ -70,7 +70,7 @@ class _TaskPlan(Plan):
             default=0.0,
         )
 
-    def steps(self, finish: Finish = undisturbed) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         """Messages one after the other.
 
         They go out from the start, and come back as soon as the worker and the bus are ready.
