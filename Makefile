@@ -28,7 +28,7 @@ ELAPSED := exec $(PYTHON) tools/elapsed.py
 .PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
 
 demo: $(VENV)/installed-demo
-	@$(ELAPSED) "hetsched demo -o demo" "about half a minute" $(BIN)/hetsched demo -o demo
+	$(BIN)/hetsched demo -o demo
 
 # HS_TEST_FEW: fewer inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python
 # (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
