@@ -235,13 +235,14 @@ def _rows(plan: Plan) -> Table:
         sizes = pieces[:, 4:].astype(np.float64).prod(axis=1)
     else:
         return plan.table()
+    shares = sizes / max(float(sizes.sum()), 1e-300)  # a product may have nothing to compute
     table = Table(
         {
             "worker": plan.names[int(piece[0])],
             **dict(zip(places, piece[1:], strict=True)),
             "share": share,
         }
-        for piece, share in zip(pieces.tolist(), (sizes / float(sizes.sum())).tolist(), strict=True)
+        for piece, share in zip(pieces.tolist(), shares.tolist(), strict=True)
     )
     if isinstance(plan, ProductPlan):
         times = plan.flops.sum() / UNIT * plan.cycle_times[pieces[:, 0]]

@@ -1,5 +1,6 @@
 """The command line, as a stranger meets it."""
 
+import csv
 import json
 import os
 import subprocess
@@ -506,6 +507,14 @@ def test_what_a_new_plan_would_take(files, capsys):
     assert json.loads(found)["makespan_of_new_plan"] == again.makespan
     hs.cuboids([1, 2, 3], shape=(4, 5, 6)).save("boxes.json")  # cannot be planned again
     assert "new plan" not in shown(capsys, "simulate", "boxes.json", "--platform", "other.toml")
+
+
+@pytest.mark.parametrize("sizes", [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0)])
+def test_products_without_work(files, capsys, sizes):
+    lines = shown(capsys, "plan", *sizes, "--platform", "p.toml", "--csv").splitlines()
+    rows = list(csv.DictReader(lines))
+    assert [row["worker"] for row in rows] == ["fast", "middle", "slow"]
+    assert all(float(row["share"]) == float(row["busy"]) == 0.0 for row in rows)
 
 
 def test_units_of_times_are_said(files, capsys):
