@@ -1,5 +1,6 @@
 /* Fuzz harness of partitions: the floorplans of all planners through the validators, arbitrary
  * plans and trees through the readers, integer zones, cuboids. */
+#include "../tests/span.h"
 #include "bytes.h"
 
 enum { MOST_P = 8, PIECES = 2 * MOST_P };
@@ -9,29 +10,6 @@ static double aspect_of(bytes *in, taste kind)
     return kind == WILD        ? draw_wild(in)
            : kind == POSITIVES ? draw_positive(in)
                                : (const double[]){1, 1, 2.5, 0.1, 300}[pick_below(in, 5)];
-}
-
-/* Returns the length of the union of the intervals that a worker's pieces span on an axis. */
-static double length_of(const double *pieces, int count, int axis)
-{
-    if (count == 1) return pieces[2 + axis];
-    double sum = 0.0;
-    double reached = -INFINITY;
-    /* by ascending start; there are at most three pieces */
-    for (int round = 0; round < count; round++) {
-        double start = INFINITY;
-        double end = -INFINITY;
-        for (int q = 0; q < count; q++) {
-            const double low = pieces[4 * q + axis], high = low + pieces[4 * q + 2 + axis];
-            if (high > reached && low < start) {
-                start = low;
-                end = high;
-            }
-        }
-        sum += fmax(end - fmax(start, reached), 0.0);
-        reached = fmax(reached, end);
-    }
-    return sum;
 }
 
 /* Checks the zones of a floorplan: they tile the unit square with the requested areas. Returns the
@@ -80,7 +58,7 @@ static double check_zones(bytes *in, int32_t p, const double *areas, const doubl
         HOLDS(count <= 3);
         const double width = sqrt(aspect);
         const double of_one = (weights ? weights[workers[k]] : 1.0) *
-                              (length_of(a, count, 0) / width + length_of(a, count, 1) * width);
+                              (pieces_span(a, count, 0) / width + pieces_span(a, count, 1) * width);
         sum += of_one;
         *most = fmax(*most, of_one);
     }

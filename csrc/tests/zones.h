@@ -8,35 +8,13 @@
 
 #include "check.h"
 #include "hetsched.h"
+#include "span.h"
 
 enum { ZONES_MOST = 64 };
 
 static inline int zones_near(double x, double y, double relative)
 {
     return fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
-}
-
-/* Returns the length of the union of the intervals that so many pieces span on an axis. */
-static inline double zones_span(const double *pieces, int count, int axis)
-{
-    if (count == 1) return pieces[2 + axis];
-    double sum = 0.0;
-    double reached = -INFINITY;
-    /* by ascending start; there are at most three pieces */
-    for (int round = 0; round < count; round++) {
-        double start = INFINITY;
-        double end = -INFINITY;
-        for (int q = 0; q < count; q++) {
-            const double low = pieces[4 * q + axis], high = low + pieces[4 * q + 2 + axis];
-            if (high > reached && low < start) {
-                start = low;
-                end = high;
-            }
-        }
-        sum += fmax(end - fmax(start, reached), 0.0);
-        reached = fmax(reached, end);
-    }
-    return sum;
 }
 
 /* Returns the sum over the workers of weight * (height + width of what the pieces span). *largest,
@@ -52,7 +30,7 @@ static inline double zones_cost(const double *weights, double aspect, const int3
         int count = 1;
         while (k + count < pieces && workers[k + count] == workers[k]) count++;
         const double own = (weights ? weights[workers[k]] : 1.0) *
-                           (zones_span(a, count, 0) * height + zones_span(a, count, 1) * width);
+                           (pieces_span(a, count, 0) * height + pieces_span(a, count, 1) * width);
         sum += own;
         most = fmax(most, own);
         k += count - 1;
