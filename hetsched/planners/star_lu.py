@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -247,24 +248,24 @@ def plan_star_lu(
     )
     common: dict[str, Any] = {"platform": platform, "method": method, "returns": returns}
     widths = [width] if width is not None else _widths(n, method, master, times, costs, memory)
-    trials = []
-    for i, own in enumerate(widths if len(widths) > 1 else ()):
+
+    def in_turn(option: tuple[int, list[StarPlan]]) -> tuple[tuple[LuStep, ...], float]:
+        return _in_turn(n, option[0], master, [product.makespan for product in option[1]])
+
+    options: list[tuple[int, list[StarPlan]]] = []  # widths, with products of short searches
+    for i, own in enumerate(widths if len(widths) > 1 else []):
         until = None
         if end is not None:
             now = time.perf_counter()
             until = now + max(0.0, (start + end) / 2 - now) / (len(widths) - i)
-        try:
-            found = _products(n, own, seed, until, EFFORT // len(widths), common)
-        except InfeasibleError:  # the method needs more memory
-            continue
-        trials.append((_in_turn(n, own, master, [x.makespan for x in found])[1], i, found))
-    trials.sort(key=lambda trial: trial[:2])
-    chosen = widths[trials[0][1] if trials else 0]
-    products = _products(n, chosen, seed, end, EFFORT, common)
-    panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
-    if trials and trials[0][0] < makespan:  # a search may be lucky when it is short
-        products = trials[0][2]
-        panels, makespan = _in_turn(n, chosen, master, [product.makespan for product in products])
+        with suppress(InfeasibleError):  # the method needs more memory
+            options.append((own, _products(n, own, seed, until, EFFORT // len(widths), common)))
+    chosen = min(options, key=lambda option: in_turn(option)[1])[0] if options else widths[0]
+    full = chosen, _products(n, chosen, seed, end, EFFORT, common)
+    # a short search may have been the luckier one
+    best = min([full, *options], key=lambda option: in_turn(option)[1])
+    chosen, products = best
+    panels, makespan = in_turn(best)
     updates = sum((product.updates for product in products), np.zeros(len(platform), np.int64))
     return StarLuPlan(
         method=method,
