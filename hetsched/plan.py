@@ -261,10 +261,6 @@ class Plan(Frozen, Drawn):
     _fixed: ClassVar[str] = ""  # why the plan has no meaning on other workers
     #: the attribute with the numbers of the workers that the planner was given
     _given: ClassVar[str] = "cycle_times"
-    #: whether each worker has one step, and computes it without waiting
-    _alone: ClassVar[bool] = False
-    #: whether `_steps` is there, so that the speeds may change meanwhile
-    _drifts: ClassVar[bool] = False
     sense: ClassVar[str] = "min"
 
     #: Every field of this type; together with the tables of its bases, all fields of a plan.
@@ -362,7 +358,8 @@ class Plan(Frozen, Drawn):
         return self._steps(undisturbed)
 
     def _steps(self, finish: Finish) -> list[Step]:
-        """The schedule if workers finish at these times; for kinds of plans with `_drifts`."""
+        """The schedule if workers finish at these times. Kinds of plans that do not have it have
+        `steps`, and their speeds cannot change meanwhile."""
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
     def on(self, platform: Platform | ArrayLike) -> Plan:
@@ -657,6 +654,12 @@ def certified(bound: float, **value: float) -> dict[str, Any]:
     return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
 
 
+def require_plan(plan: Any) -> None:
+    """Raise TypeError unless the argument `plan` is a plan of any kind."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a plan, such as distribute makes, got {type(plan).__name__}")
+
+
 def simulate(
     plan: Plan,
     platform: Platform | ArrayLike | None = None,
@@ -700,8 +703,7 @@ def simulate(
     >>> hs.simulate(plan, drift=[(8.0, hs.Platform.star([3, 5, 16]))]).makespan
     24.0
     """
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, such as distribute makes, got {type(plan).__name__}")
+    require_plan(plan)
     if platform is not None:
         plan = plan.on(platform)
     steps = plan.steps()
@@ -710,7 +712,7 @@ def simulate(
     if drift is None:
         ideal = _ideal(steps, speeds)
     else:
-        if not (plan._alone or plan._drifts):
+        if type(plan)._steps is Plan._steps:
             raise TypeError(
                 f"drift is not for a {type(plan).__name__}: simulate lists the plans that it is for"
             )
@@ -724,10 +726,7 @@ def simulate(
         def finish(worker: int, begin: float, time: float) -> float:
             return end_of(worker, begin, time, times, changes)
 
-        if plan._alone:
-            steps = [step._replace(end=finish(step.worker, 0.0, step.end)) for step in steps]
-        else:
-            steps = plan._steps(finish)
+        steps = plan._steps(finish)
     return Trace.from_steps(
         steps,
         plan.names,

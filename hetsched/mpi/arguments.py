@@ -11,7 +11,7 @@ import numpy as np
 from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.dtypes import DTYPES
-from ..plan import Plan
+from ..plan import Plan, require_plan
 from ..planners.star import StarPlan
 from ..platform import Platform
 from ..runners.operands import SUPPORTED, operand
@@ -142,8 +142,7 @@ def as_text(plan: Plan | None) -> str | None:
     """
     if plan is None:
         return None
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    require_plan(plan)
     if isinstance(plan, StarPlan):
         return STAR
     return json.dumps(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._base import check
 from .._base.frozen import Frozen
 from .._base.replace import replace_file
-from ..plan import Plan
+from ..plan import Plan, require_plan
 from ..planners.cover import require_zones
 from .zones import boxes_of
 
@@ -122,8 +122,7 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
         check.integer(f"shape[{i}]", x, low=0)
         for i, x in enumerate(check.as_many("shape", list(shape), 2, "dimension"))
     )
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, got {type(plan).__name__}")
+    require_plan(plan)
     boxes = boxes_of(plan, (rows, cols), len(plan.names))
     require_zones("plan", boxes, (rows, cols))
     down, along = (

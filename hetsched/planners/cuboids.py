@@ -14,7 +14,7 @@ from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified
+from ..plan import Finish, Plan, Step, certified
 from ..platform import Platform, whose
 from .floorplan import require_kind, require_times
 
@@ -54,7 +54,6 @@ class Cuboids(Lazy, Plan):
     cycle_times: NDArray[np.float64]
 
     _given: ClassVar = "volumes"
-    _alone: ClassVar = True
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "alpha, beta and gamma"
     _table: ClassVar = {
@@ -106,7 +105,7 @@ class Cuboids(Lazy, Plan):
         """Iterations, or volumes in the unit cube."""
         return self.boxes[:, 3:].prod(axis=1)
 
-    def steps(self) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         cells = math.prod(self.shape or (1,))
         steps = []
         for i, (_, _, _, height, width, length) in enumerate(self.boxes.tolist()):
@@ -118,7 +117,13 @@ class Cuboids(Lazy, Plan):
                     else cells * volume / float(self.volumes[i])
                 )
                 steps.append(
-                    Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g} x {length:.4g}")
+                    Step(
+                        i,
+                        "compute",
+                        0.0,
+                        finish(i, 0.0, duration),
+                        f"{height:.4g} x {width:.4g} x {length:.4g}",
+                    )
                 )
         return steps
 

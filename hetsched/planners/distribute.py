@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import allocate as engine
-from ..plan import Plan, Step
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, whose
 
 
@@ -36,7 +36,6 @@ class Distribution(Lazy, Plan):
     makespan: float
     cycle_times: NDArray[np.float64]
 
-    _alone: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),
@@ -53,9 +52,9 @@ class Distribution(Lazy, Plan):
     def _on(self, platform: Platform) -> Plan:
         return distribute(int(self.counts.sum()), platform, counts=self.counts)
 
-    def steps(self) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         return [
-            Step(i, "compute", 0.0, float(count * time), f"{count} chunks")
+            Step(i, "compute", 0.0, finish(i, 0.0, float(count * time)), f"{count} chunks")
             for i, (count, time) in enumerate(
                 zip(self.counts.tolist(), self.cycle_times.tolist(), strict=True)
             )

@@ -52,7 +52,6 @@ class DivisibleLoad(Plan):
     cycle_times: NDArray[np.float64]
     link_costs: NDArray[np.float64]
 
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "shares": schema.EACH,
         "amount": schema.Real(schema.LEAST),

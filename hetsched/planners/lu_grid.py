@@ -17,6 +17,7 @@ from .._engine import allocate, partition
 from ..plan import Finish, Plan, Step, certified
 from ..platform import Platform, relative_speeds, whose
 from .floorplan import of_columns
+from .lu_pattern import update_steps
 
 #: Most workers for which "nested" takes the best of all cuts, and the best cuts of the sorted list.
 _ALL_CUTS, _INTERVAL = 10, 128
@@ -66,7 +67,6 @@ class LuGrid(Plan):
 
     _value: ClassVar[str] = "cost"
     _scale: ClassVar[str] = "cycle_times or link_cost"
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "owner": schema.Array("i4", "n", "n", high="p - 1"),
         "counts": schema.Array("i8", "p"),
@@ -115,20 +115,7 @@ class LuGrid(Plan):
 
         Panels and messages take no time.
         """
-        steps = []
-        times, start = self.cycle_times.tolist(), 0.0
-        for k, updates in enumerate(self.updates.tolist()):
-            ends = [
-                finish(i, start, count * times[i]) if count else start
-                for i, count in enumerate(updates)
-            ]
-            steps += [
-                Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
-                for i, count in enumerate(updates)
-                if count
-            ]
-            start = max(ends)
-        return steps
+        return update_steps(self.updates.tolist(), self.cycle_times, finish)
 
     def to_chameleon(self, path: str | PathLike[str]) -> None:
         """Write the map as a custom distribution of Chameleon.

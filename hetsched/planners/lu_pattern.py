@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,7 +47,6 @@ class LuPattern(Plan):
     cycle_times: NDArray[np.float64]
 
     _value: ClassVar[str] = "cost"
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "owner": schema.Array("i4", "n", high="p - 1"),
         "counts": schema.Array("i8", "p", high="n"),
@@ -73,22 +73,34 @@ class LuPattern(Plan):
 
         Panels and messages take no time.
         """
-        steps = []
         left = self.counts.tolist()
-        times, start = self.cycle_times.tolist(), 0.0
-        for k, pivot in enumerate(self.owner[:-1].tolist()):
+        updates = []
+        for pivot in self.owner[:-1].tolist():
             left[pivot] -= 1
-            ends = [
-                finish(i, start, count * times[i]) if count else start
-                for i, count in enumerate(left)
-            ]
-            steps += [
-                Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
-                for i, count in enumerate(left)
-                if count
-            ]
-            start = max(ends)
-        return steps
+            updates.append(left.copy())
+        return update_steps(updates, self.cycle_times, finish)
+
+
+def update_steps(
+    updates: Iterable[list[int]], cycle_times: NDArray[np.float64], finish: Finish
+) -> list[Step]:
+    """The updates of each step of LU, which starts when the step before has ended.
+
+    updates : for each step, the number of updates of each worker.
+    """
+    steps: list[Step] = []
+    times, start = cycle_times.tolist(), 0.0
+    for k, counts in enumerate(updates):
+        ends = [
+            finish(i, start, count * times[i]) if count else start for i, count in enumerate(counts)
+        ]
+        steps += [
+            Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
+            for i, count in enumerate(counts)
+            if count
+        ]
+        start = max(ends)
+    return steps
 
 
 def lu_pattern(

@@ -16,7 +16,7 @@ from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified, plain
+from ..plan import Finish, Plan, Step, certified, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
     CORNERS,
@@ -96,7 +96,6 @@ class Partition(Lazy, Plan):
     group_cost: float
 
     _given: ClassVar = "areas"
-    _alone: ClassVar = True
     _value: ClassVar[str] = "cost"
     _derived: ClassVar[tuple[str, ...]] = ("rects",)
     _scale: ClassVar[str] = "link_costs and group_cost"
@@ -232,7 +231,7 @@ class Partition(Lazy, Plan):
         """Cells of the matrix, or areas in the unit square."""
         return areas_of(self.pieces, len(self.areas)).astype(self.pieces.dtype)
 
-    def steps(self) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
         steps = []
         for i, (height, width) in enumerate(self.spans.tolist()):
@@ -243,7 +242,9 @@ class Partition(Lazy, Plan):
                     if math.isfinite(time)
                     else cells * area / float(self.areas[i])
                 )
-                steps.append(Step(i, "compute", 0.0, duration, f"{height:.4g} x {width:.4g}"))
+                steps.append(
+                    Step(i, "compute", 0.0, finish(i, 0.0, duration), f"{height:.4g} x {width:.4g}")
+                )
         return steps
 
 

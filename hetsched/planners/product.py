@@ -119,7 +119,6 @@ class ProductPlan(Plan):
     itemsize: int = 8
     tried: dict[str, float] = field(default_factory=check.FrozenDict)
 
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "shape": schema.Sizes("m", "n", "k"),
         "boxes": schema.Array("i8", "boxes", 7),
@@ -281,11 +280,9 @@ class ProductPlan(Plan):
         self, durations: list[float], finish: Finish
     ) -> tuple[NDArray[np.float64], LayerSum | None]:
         """`receive` and `layers` if the workers finish at other times."""
-        waits, transfers = None, self.sent * self.link_costs[self.boxes[:, 0]] / UNIT
-        if self.messages is not None:
-            assert self.links is not None
-            waits = earlier(self.messages, len(self.boxes))
-            transfers = transfers_of(self.messages, self.boxes, self.links)
+        transfers, waits = _transfers(
+            self.boxes, self.sent, self.link_costs, self.links, self.messages
+        )
         p, how = len(self.names), self.communication
         receive, makespan = _schedule(
             self.boxes[:, 0], transfers, durations, p, how, waits, finish=finish
@@ -730,11 +727,8 @@ def _timed(
     """The fields that depend on times: `receive`, `layers`, `links`, `makespan` and its bound."""
     times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
     workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
-    links, transfers, waits = None, sent * costs[worker] / UNIT, None
-    if messages is not None:
-        assert platform.links is not None
-        links, waits = platform.links, earlier(messages, len(boxes))
-        transfers = transfers_of(messages, boxes, links)
+    links = None if messages is None else platform.links
+    transfers, waits = _transfers(boxes, sent, costs, links, messages)
     receive, makespan = _schedule(
         worker, transfers, (flops * times[worker] / UNIT).tolist(), len(times), communication, waits
     )
@@ -751,6 +745,21 @@ def _timed(
         "makespan": makespan,
         "bound": bound,
     }
+
+
+def _transfers(
+    boxes: NDArray[np.int64],
+    sent: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    links: NDArray[np.float64] | None,
+    messages: NDArray[Any] | None,
+) -> tuple[NDArray[np.float64], list[list[int]] | None]:
+    """(b,) times of the transfers, over the links of a star or between workers, and the transfers
+    that each of them waits for."""
+    if messages is None:
+        return sent * costs[boxes[:, 0]] / UNIT, None
+    assert links is not None
+    return transfers_of(messages, boxes, links), earlier(messages, len(boxes))
 
 
 def _schedule(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._engine import allocate as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, whose
 from .distribute import displs_of, distribute
 
@@ -41,7 +41,6 @@ class ProfileDistribution(Plan):
     times: NDArray[np.float64]
     makespan: float
 
-    _alone: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "displs": schema.Array("i8", "p", high=schema.COUNT),
@@ -78,10 +77,10 @@ class ProfileDistribution(Plan):
         bound = distribute(int(self.counts.sum()), platform).bound
         return self._carried(platform, float(times.max()), bound, times=check.frozen(times))
 
-    def steps(self) -> list[Step]:
+    def _steps(self, finish: Finish) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)
         return [
-            Step(i, "compute", 0.0, time, f"{count} chunks")
+            Step(i, "compute", 0.0, finish(i, 0.0, time), f"{count} chunks")
             for i, (count, time) in enumerate(pairs)
             if count
         ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..plan import Plan
+from ..plan import Plan, require_plan
 from ..platform import Platform, as_platform
 from .distribute import Distribution, distribute
 from .divisible import DivisibleLoad, divisible_load
@@ -78,9 +78,6 @@ _PLANNERS: dict[type[Plan], _Again] = {
     ),
 }  # fmt: skip
 
-#: The value of `asked` for a plan that was given to the planner, not searched by it.
-_GIVEN = "given"
-
 
 def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     """A new plan of the same work for other workers, by the planner and method of the first plan.
@@ -117,13 +114,13 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     >>> plan.on([3, 5, 16]).makespan, hs.replan(plan, [3, 5, 16]).makespan
     (224.0, 132.0)
     """
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a plan, such as distribute makes, got {type(plan).__name__}")
+    require_plan(plan)
     if type(plan) not in _PLANNERS:
         kinds = ", ".join(kind.__name__ for kind in _PLANNERS)
         raise TypeError(f"plan must be one of {kinds}, got a {type(plan).__name__}")
     platform = as_platform("platform", platform)
     if plan.unit is not None:
         platform = platform.per(plan.unit, "the plan")
-    method = {} if plan.asked == _GIVEN else {"method": plan.asked}
+    # "given": the decisions were an argument, so no method was asked for
+    method = {} if plan.asked == "given" else {"method": plan.asked}
     return _PLANNERS[type(plan)](plan, platform, method)

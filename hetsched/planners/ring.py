@@ -72,7 +72,6 @@ class SliceRing(Plan):
     links: NDArray[np.float64]
     latencies: NDArray[np.float64] | None = None
 
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "ring": schema.Array("i8", "members", high="p - 1"),
         "shares": schema.Array("f8", "p", high=1.0),

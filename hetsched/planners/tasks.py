@@ -36,7 +36,6 @@ class _TaskPlan(Plan):
     receive: float | NDArray[np.float64]
     cycle_times: NDArray[np.float64]
 
-    _drifts: ClassVar = True
     _table: ClassVar = {
         "counts": schema.Array("i8", "p", high=schema.COUNT),
         "tasks": schema.Integer(),
