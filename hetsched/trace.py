@@ -199,7 +199,7 @@ class Trace(Frozen, Drawn):
         if self.ideal is not None:
             return self.ideal / self.makespan
         weights = sum(self.speeds)
-        return sum(s * t for s, t in zip(self.speeds, self.total("compute"), strict=True)) / (
+        return sum(s * t for s, t in zip(self.speeds, self._computing, strict=True)) / (
             weights * self.makespan
         )
 
@@ -214,11 +214,15 @@ class Trace(Frozen, Drawn):
         """
         if self.kind != "real" or self.cpu is None:
             return None
-        times = self.total("compute")
         return tuple(
             min(1.0, own / time) if time > 0.0 else 1.0
-            for own, time in zip(self.cpu, times, strict=True)
+            for own, time in zip(self.cpu, self._computing, strict=True)
         )
+
+    @cached_property
+    def _computing(self) -> tuple[float, ...]:
+        """Time that each worker computes. There may be a million events."""
+        return self.total("compute")
 
     def to_chrome(self, path: str | PathLike[str]) -> None:
         """Write Chrome-trace JSON, for Perfetto and chrome://tracing. Waiting shows as a gap.
@@ -320,7 +324,7 @@ def cores_text(trace: Trace) -> str:
     """ ", the workers had at most 52% of their cores" if other programs had the rest, else ""."""
     if trace.core_share is None:
         return ""
-    times = trace.total("compute")
+    times = trace._computing
     had = sum(s * t for s, t in zip(trace.core_share, times, strict=True))
     share = had / sum(times) if sum(times) > 0.0 else 1.0
     return f", the workers had at most {share:.0%} of their cores" if share < _WHOLE else ""

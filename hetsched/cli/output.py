@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from .._base.replace import require_replaceable
 from .._base.table import table
+from ..plots.canvas import FORMATS
 
 if TYPE_CHECKING:
     from ..planners.product import ProductPlan
     from ..trace import Trace
 
 _TRACES = {".json": "to_chrome", ".html": "to_html", ".paje": "to_paje", ".csv": "to_csv"}
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def require_folder(option: str, path: str) -> None:
@@ -34,8 +34,8 @@ def require_picture(option: str, path: str, *others: str) -> None:
     others : other suffixes that are allowed.
     """
     require_output(option, path)
-    if Path(path).suffix not in _PICTURES:
-        names = (*others, *_PICTURES)
+    if Path(path).suffix not in FORMATS:
+        names = (*others, *FORMATS)
         raise ValueError(
             f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}"
         )

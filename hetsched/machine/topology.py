@@ -520,6 +520,11 @@ def _cores_text(t: Topology) -> str:
     return f"{total}{', '.join(kinds)}{source}"
 
 
+def size_text(size: int) -> str:
+    """The size of a cache, such as "48 KiB"."""
+    return f"{size / 2**20:.4g} MiB" if size >= 2**20 else f"{size / 2**10:.4g} KiB"
+
+
 def _caches_text(caches: Sequence[Cache]) -> str:
     """Text such as "L1d 2 x 48 KiB (2 cpus each), 4 x 32 KiB; L3 12 MiB (cpus 0-7)".
 
@@ -534,9 +539,7 @@ def _caches_text(caches: Sequence[Cache]) -> str:
     for cache in caches:
         if cache.type == "instruction":
             continue
-        size = "unknown size" if cache.bytes is None else f"{cache.bytes / 2**20:.4g} MiB"
-        if cache.bytes is not None and cache.bytes < 2**20:
-            size = f"{cache.bytes / 2**10:.4g} KiB"
+        size = "unknown size" if cache.bytes is None else size_text(cache.bytes)
         if cache.shared_by is not None and counts[key(cache)] == 1:
             size += f" ({_cpus_text(cache.shared_by)})"
         elif cache.shared_by is not None and len(cache.shared_by) > 1:

@@ -40,7 +40,7 @@ _MANY = 1000  # bars; with more, a vector plot would be too large
 _OWN = "hetsched figure"  # label of figures that take the size that the plot wants
 _WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as in two-column journals
 _NARROWEST = 2.0  # inches; below this width not even the labels of the axes fit
-_FORMATS = (".pdf", ".svg", ".png")  # of files that `save_plot` writes
+FORMATS = (".png", ".svg", ".pdf")  # of pictures in files
 _SAVED = 300  # dots per inch: PNG, and parts of a PDF or SVG that are drawn as pixels
 _SMALL = 8.0  # points: the size of numbers on axes and of legends
 
@@ -135,7 +135,7 @@ def figure_svg(draw: Callable[..., Any]) -> str:
 
 def save_plot(draw: Callable[..., Any], path: str | PathLike[str], options: dict[str, Any]) -> None:
     """Write the plot that draw(**options) makes to a file. See `Drawn.save_plot`."""
-    if Path(path).suffix not in _FORMATS:
+    if Path(path).suffix not in FORMATS:
         raise ValueError(f"path must end in .pdf, .svg or .png, got {os.fspath(path)!r}")
     pyplot = need("matplotlib.pyplot", "plotting")
     with pyplot.ioff():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine.topology import count_of
+from ..machine.topology import count_of, size_text
 from .canvas import (
     _CELLS,
     _LARGEST,
@@ -205,10 +205,7 @@ def _parts_of(t: Topology) -> _Part:
 
 def _cache_labels(cache: Cache) -> tuple[str, ...]:
     name = f"L{cache.level}"
-    if cache.bytes is None:
-        return (name,)
-    power, unit = (20, "MiB") if cache.bytes >= 2**20 else (10, "KiB")
-    return f"{name} {cache.bytes / 2**power:.4g} {unit}", name
+    return (name,) if cache.bytes is None else (f"{name} {size_text(cache.bytes)}", name)
 
 
 def _sort(part: _Part) -> None:
