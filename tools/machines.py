@@ -1,11 +1,9 @@
-"""The table of docs/machines.md, made from the files that `hetsched bench -o` wrote.
+"""Writes the table of docs/machines.md from the files that `hetsched bench -o` wrote:
 
-    python tools/machines.py          writes the table into the page
-    python tools/machines.py --check  says whether the page has it
+    python tools/machines.py
 """
 
 import json
-import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "machines.md"
@@ -38,6 +36,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(PAGE.read_text() != page())
     PAGE.write_text(page())
