@@ -20,6 +20,7 @@ hs_status hs_certificate_of(const char *objective, int32_t sense, double value, 
                                     .bound = bound,
                                     .gap = high == low   ? 0.0
                                            : isinf(high) ? INFINITY
-                                                         : (high - low) / bound};
+                                                         : (high - low) / bound,
+                                    .scope = ""};
     return HS_OK;
 }

@@ -11,6 +11,7 @@ static void test_of_numbers(void)
 {
     hs_certificate c;
     CHECK(hs_certificate_of("makespan", HS_MINIMISED, 5.0, 4.0, &c) == HS_OK);
+    CHECK(c.scope[0] == '\0');
     CHECK(!strcmp(c.objective, "makespan") && c.sense == HS_MINIMISED && c.value == 5.0 &&
           c.bound == 4.0 && c.gap == 0.25 && !c.optimal);
     CHECK(hs_certificate_of("tasks", HS_MAXIMISED, 8.0, 10.0, &c) == HS_OK);

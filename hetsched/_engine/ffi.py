@@ -71,6 +71,21 @@ def or_null(array: NDArray[Any] | None, view: Callable[..., Any], *count: int) -
     return ffi.NULL if array is None else view(array, *count)
 
 
+def effort(seed: int, seconds: float | None) -> Any:
+    """An hs_effort: so many seconds, or a fixed amount of work."""
+    return ffi.new("hs_effort *", (seed, seconds is not None, seconds or 0.0))
+
+
+def certificate(found: Any, objective: str) -> dict[str, Any]:
+    """The fields of a plan that an hs_certificate holds; `objective` names the plan's value."""
+    return {
+        objective: found.value,
+        "bound": found.bound,
+        "optimal": bool(found.optimal),
+        "scope": ffi.string(found.scope).decode(),
+    }
+
+
 #: Calls with more entries run beside the main thread. The longest of the shorter calls take about
 #: ten milliseconds.
 LONG = 100_000
