@@ -71,7 +71,7 @@ def ppopp2008(name: str) -> Platform:
     >>> round(hs.plan_product(100, 800, 100, platform, "het").makespan)
     2086
     """
-    return _platforms(_SEED)[check.choice("name", name, _platforms(_SEED))]
+    return drawn_platforms(_SEED)[check.choice("name", name, drawn_platforms(_SEED))]
 
 
 def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
@@ -97,12 +97,12 @@ def ppopp2008_instances() -> tuple[tuple[str, tuple[int, int, int]], ...]:
         "real2006": (4000,),
     }
     return tuple(
-        (name, (100, s, 100)) for name in _platforms(_SEED) for s in columns.get(name, (1000,))
+        (name, (100, s, 100)) for name in drawn_platforms(_SEED) for s in columns.get(name, (1000,))
     )
 
 
 @cache
-def _platforms(seed: int) -> dict[str, Platform]:
+def drawn_platforms(seed: int) -> dict[str, Platform]:
     """Platforms by name; the random ones are drawn with this seed."""
     small, middle, large = _BUFFERS.values()
     # relative cycle-time, relative link cost, blocks

@@ -30,6 +30,8 @@ class Claim(NamedTuple):
     holds: bool | None = None
     #: paper and here after the correction that `why` names
     corrected: tuple[str, str] | None = None
+    #: what `within` is a part of, if not of the value itself, such as "the excess" over the best
+    part: str = ""
 
     @property
     def verdict(self) -> str:
@@ -47,7 +49,9 @@ class Claim(NamedTuple):
             return ""
         if isinstance(self.within, str):
             return self.within
-        return f"{100 * self.within:.3g} %" if self.within else "as printed"
+        if not self.within:
+            return "as printed"
+        return f"{100 * self.within:.3g} %" + (f" of {self.part}" if self.part else "")
 
     @property
     def row(self) -> tuple[str, str, str, str, str, str]:

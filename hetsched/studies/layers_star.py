@@ -135,6 +135,12 @@ class LayersStar(Study):
         ratios = [1 - times[name] / times[EVEN] for name in (LAYERS, *RECTANGLES)]
         low, high = (f"{limit([float(np.mean(r)) for r in ratios]):.0%}" for limit in (min, max))
         whole = float(np.mean(volumes[SUMMED] / volumes["PERI-SUM"]))
+        by_workers = self.by_workers.volumes
+        gains = [
+            float(np.mean(1 - own / other))
+            for own, other in zip(by_workers[LAYERS], by_workers["PERI-SUM"], strict=True)
+        ]
+        late = [float(np.mean(times[LAYERS] / times[name])) for name in RECTANGLES]
         return [
             *example_claims(),
             *claims,
@@ -143,6 +149,22 @@ class LayersStar(Study):
                 "about 40%",
                 low if low == high else f"{low} to {high}",
                 within=0.05,
+            ),
+            Claim(
+                "6: LBP ends as early as the balanced rectangles",
+                "as low",
+                f"{min(late):.3f} to {max(late):.3f} times as late",
+                "",
+                "5 %",
+                max(late) <= 1.05,
+            ),
+            Claim(
+                "6.1: the gain grows with the star",
+                "even bigger",
+                " ".join(f"{gain:.0%}" for gain in gains),
+                f"below PERI-SUM with {' '.join(map(str, self.by_workers.points))} workers",
+                "more on each larger star",
+                gains == sorted(set(gains)),
             ),
             Claim(
                 "LBP with its sum over PERI-SUM",

@@ -16,6 +16,7 @@ from hetsched.cli import main as cli
 from hetsched.cli import reproduce
 from hetsched.planners.mesh_methods import pipeline, summa
 from hetsched.studies import layers_mesh as reproduce_mesh
+from hetsched.studies.claims import MET
 from hetsched.studies.layers_mesh import SHOWN, random_mesh, reproduce_layers_mesh
 
 pytest.importorskip("highspy")
@@ -161,6 +162,21 @@ def test_figures(study):
         assert scratch > 1.5 * warm > study.mean(5, side, "heuristic", "iterations")[0]
         assert {o.lp_solves for o in study.outcomes[5, side]["heuristic"]} <= {2, 3}
     assert (study.sizes, study.sides(5)) == ((5,), [1000, 1500, 2000])
+
+
+def test_excesses_are_judged_by_their_errors(study):
+    """A number is met within 5 % of the excess, or within two standard errors of the difference."""
+    claims = {claim.what: claim for claim in study.claims()}
+    for what, method in (("8: SUMMA over LBP", "summa"), ("8: Pipeline over LBP", "pipeline")):
+        paper = float(claims[what].paper.split("%")[0]) / 100
+        mean, error, _ = study.excess(5, method)
+        close = abs(mean - paper) <= max(0.05 * paper, 2 * 2**0.5 * error)
+        assert (claims[what].verdict == MET) == close
+    least = claims["8: LBP has the least finishing time"]
+    methods = ("heuristic", "summa", "modified", "pipeline")
+    nearest = min(study.excess(5, method)[0] for method in methods)
+    assert least.here == f"{nearest:+.2%}"
+    assert (least.verdict == MET) == (nearest >= 0)
 
 
 def test_text_and_documentation(study):
