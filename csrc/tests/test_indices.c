@@ -169,7 +169,7 @@ static const hs_ring ring = {.p = P, .cycle_times = times, .links = links, .work
 static hs_status ring_shares(void) { return hs_ring_shares(&ring, P, list, NULL, reals, &one); }
 static hs_status ring_certificate(void)
 {
-    return hs_ring_certificate(&ring, P, list, 9, NULL, &certificate);
+    return hs_ring_certificate(&ring, P, list, NULL, NULL, &certificate);
 }
 static hs_status ring_search(void)
 {

@@ -94,8 +94,12 @@ static hs_ring make_problem(int round, int32_t p)
         }
     /* the diagonal is not read */
     for (int32_t i = 0; i < p; i++) links[i * p + i] = NAN;
-    return (hs_ring){
-        p, times, links, pow(2, (int)check_random(8) - 2), round % 7 ? 1 : 0, round / 2 % 2};
+    return (hs_ring){.p = p,
+                     .cycle_times = times,
+                     .links = links,
+                     .work = pow(2, (int)check_random(8) - 2),
+                     .volume = round % 7 ? 1 : 0,
+                     .relays = round / 2 % 2};
 }
 
 /* Checks that a ring is as promised: different workers, normalised rotation and direction, allowed,
@@ -413,7 +417,7 @@ static void check_refused(hs_ring r, int line)
 static void refusals(void)
 {
     const double t[] = {1, 2}, c[] = {0, 1, 1, 0};
-    const hs_ring good = {2, t, c, 1, 1, 0};
+    const hs_ring good = {.p = 2, .cycle_times = t, .links = c, .work = 1, .volume = 1};
     hs_ring r = good;
     r.p = 0;
     check_refused(r, __LINE__);
@@ -461,7 +465,8 @@ static void refusals(void)
     CHECK(hs_ring_bound(&good, 1, -1, NULL, &makespan) == HS_ERROR_VALUE);
     /* P1 would have to pay more than the step lasts */
     const double dear[] = {0, 0.1, 50, 0};
-    const hs_ring tight = {2, (double[]){1, 100}, dear, 1, 1, 0};
+    const hs_ring tight = {
+        .p = 2, .cycle_times = (double[]){1, 100}, .links = dear, .work = 1, .volume = 1};
     CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) ==
               HS_ERROR_INFEASIBLE &&
           makespan == -7);
