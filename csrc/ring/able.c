@@ -113,8 +113,8 @@ static hs_status rank_workers(const hs_ring *problem, const hs__ring_able *able,
  * overhead * speed) / sum of speed. Another worker makes this less if and only if its overhead is
  * below the time. So the best set consists of the workers with the least overheads; without
  * overheads, of all workers. One worker alone pays no messages. */
-static void choose_members(const hs_ring *problem, const hs__ring_able *able, const ranking *r,
-                           bool *member, double *shares, double *makespan)
+static hs_status choose_members(const hs_ring *problem, const hs__ring_able *able, const ranking *r,
+                                bool *member, double *shares, double *makespan)
 {
     const int32_t n = able->count;
     double speed = 0.0;
@@ -143,18 +143,21 @@ static void choose_members(const hs_ring *problem, const hs__ring_able *able, co
     const double together = r->unit * all / speed + 2.0 * message;
     const bool single = size == 1 || alone <= together;
     *makespan = single ? alone : together;
-    if (!member) return;
+    if (!member) return HS_OK;
     for (int32_t k = 0; k < n; k++) member[k] = single && k == best;
     for (int32_t c = 0; c < size && !single; c++) member[r->order[c]] = true;
-    hs__ring_divide(n, r->speed, r->overhead, true, all / speed, member, shares);
+    if (problem->overheads && !single)
+        return hs__ring_divide(n, r->speed, r->overhead, true, all / speed, member, shares);
+    for (int32_t k = 0; k < n; k++) shares[k] = single ? (double)member[k] : r->speed[k] / speed;
+    return HS_OK;
 }
 
 hs_status hs__ring_alike(const hs_ring *problem, const hs__ring_able *able, bool *member,
                          double *shares, double *makespan)
 {
     ranking r = {0};
-    const hs_status status = rank_workers(problem, able, &r);
-    if (!status) choose_members(problem, able, &r, member, shares, makespan);
+    hs_status status = rank_workers(problem, able, &r);
+    if (!status) status = choose_members(problem, able, &r, member, shares, makespan);
     free(r.speed);
     free(r.overhead);
     free(r.order);

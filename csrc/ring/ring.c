@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "core/sort.h"
 
 static bool in_range(double value, bool zero)
 {
@@ -160,37 +161,53 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
     return HS_OK;
 }
 
+/* Keeps, of the members, those that get a share: ascending by payment, each that pays less than the
+ * time in which the members before it would end. To drop the members that pay most instead would be
+ * wrong where rounding hides the work beside their messages. */
+static hs_status keep_members(int32_t p, const double *speed, const double *paid, bool *member)
+{
+    int32_t *order = malloc((size_t)p * sizeof *order);
+    const hs_status status = order ? hs__sort(p, paid, order) : HS_ERROR_MEMORY;
+    double all = 1.0;
+    double total = 0.0;
+    double least = 0.0;
+    for (int32_t k = 0; k < p && !status; k++) {
+        const int32_t i = order[k];
+        if (!member[i]) continue;
+        if (total == 0.0) least = paid[i];
+        member[i] = total == 0.0 || paid[i] - least < all / total;
+        if (!member[i]) continue;
+        all += (paid[i] - least) * speed[i];
+        total += speed[i];
+    }
+    free(order);
+    return status;
+}
+
 /* The payments and speeds of the members determine the least time T with sum max(0, T - paid) speed
- * = 1: the members that pay most drop out. The step then lasts T, or as long as the messages of the
- * member that pays most.
+ * = 1: the members that pay most get nothing. The step then lasts T, or as long as the messages of
+ * the member that pays most.
  *
  * Two precautions against cancellation: T is counted from the least payment, so that this member
- * cannot drop out, however small the work is beside the messages. And the share of the fastest
- * member, where T - paid would lose digits first, is computed as what the other members leave. */
-void hs__ring_divide(int32_t workers, const double *speed, const double *paid, bool balanced,
-                     double time, bool *member, double *shares)
+ * gets a share, however small the work is beside the messages. And the share of the fastest member,
+ * where T - paid would lose digits first, is computed as what the other members leave. */
+hs_status hs__ring_divide(int32_t workers, const double *speed, const double *paid, bool balanced,
+                          double time, bool *member, double *shares)
 {
     const size_t p = (size_t)workers;
+    const hs_status status = balanced ? HS_OK : keep_members(workers, speed, paid, member);
+    if (status) return status;
     double least = INFINITY;
-    double beyond = 0.0;
+    double all = 1.0;
+    double total = 0.0;
     for (size_t i = 0; i < p; i++)
         if (member[i]) least = fmin(least, paid[i]);
-    for (bool dropped = true; dropped;) {
-        double all = 1.0;
-        double total = 0.0;
-        for (size_t i = 0; i < p; i++)
-            if (member[i]) {
-                all += (paid[i] - least) * speed[i];
-                total += speed[i];
-            }
-        beyond = all / total;
-        dropped = false;
-        for (size_t i = 0; i < p && !balanced; i++)
-            if (member[i] && paid[i] - least >= beyond) {
-                member[i] = false;
-                dropped = true;
-            }
-    }
+    for (size_t i = 0; i < p; i++)
+        if (member[i]) {
+            all += (paid[i] - least) * speed[i];
+            total += speed[i];
+        }
+    const double beyond = all / total;
     size_t fastest = p;
     for (size_t i = 0; i < p; i++) {
         const double rest = beyond - (paid[i] - least);
@@ -202,6 +219,7 @@ void hs__ring_divide(int32_t workers, const double *speed, const double *paid, b
     if (others < 1.0) shares[fastest] = 1.0 - others;
     const double sum = others + shares[fastest];
     for (size_t i = 0; i < p; i++) shares[i] /= sum;
+    return HS_OK;
 }
 
 hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring,
@@ -229,8 +247,8 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
         const bool balanced = time > most || size == 1;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
         else {
-            hs__ring_divide(x.p, x.speed, paid, balanced, time, member, shares);
-            *makespan = (balanced ? time : most) * x.unit;
+            status = hs__ring_divide(x.p, x.speed, paid, balanced, time, member, shares);
+            if (!status) *makespan = (balanced ? time : most) * x.unit;
         }
     }
     free(member);

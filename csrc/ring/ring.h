@@ -92,8 +92,8 @@ double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring);
  *   time      of a step
  *   member    [p] in and out: whether it gets a share
  *   shares    [p] out: their sum is 1; 0 for the other workers */
-void hs__ring_divide(int32_t workers, const double *speed, const double *paid, bool balanced,
-                     double time, bool *member, double *shares);
+hs_status hs__ring_divide(int32_t workers, const double *speed, const double *paid, bool balanced,
+                          double time, bool *member, double *shares);
 
 /* Turns a ring to its standard form: from the lowest index on, towards the neighbour with the lower
  * index. */

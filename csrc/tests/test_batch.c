@@ -134,7 +134,7 @@ static void check_layers(hs_layers_method method)
 static void rings(void)
 {
     enum { P = 6 };
-    double times[ROWS * P], links[ROWS * P * P], shares[ROWS * P], makespans[ROWS], bounds[ROWS];
+    double times[ROWS * P], links[ROWS * P * P], shares[ROWS * P], makespans[ROWS];
     double latencies[P * P], overheads[P];
     int32_t optimal[ROWS];
     for (int32_t k = 0; k < ROWS * P; k++) times[k] = 1 + (double)check_random(9);
