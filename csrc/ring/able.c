@@ -6,15 +6,22 @@
 
 #include "core/sort.h"
 
+/* Returns whether all messages cost the same, and are in their ranges. */
 static bool is_alike(const hs_ring *problem, const int *cancel, const hs__ring_able *able)
 {
-    if (able->count == 1 || (!problem->links && !problem->latencies)) return true;
+    if (able->count == 1) return true;
     const int32_t *worker = able->worker;
-    const double first = hs__ring_message(problem, (size_t)worker[0], (size_t)worker[1]);
-    for (int32_t i = 0; i < able->count && !hs__cancelled(cancel); i++)
-        for (int32_t j = 0; j < able->count; j++)
-            if (i != j && hs__ring_message(problem, (size_t)worker[i], (size_t)worker[j]) != first)
+    const size_t one = (size_t)worker[0], other = (size_t)worker[1];
+    const double first = hs__ring_message(problem, one, other);
+    if (!hs__ring_valid_message(problem, one, other)) return false;
+    if (!problem->links && !problem->latencies) return true;
+    for (int32_t a = 0; a < able->count && !hs__cancelled(cancel); a++)
+        for (int32_t b = 0; b < able->count; b++) {
+            const size_t i = (size_t)worker[a], j = (size_t)worker[b];
+            if (a != b && (hs__ring_message(problem, i, j) != first ||
+                           !hs__ring_valid_message(problem, i, j)))
                 return false;
+        }
     return true;
 }
 
@@ -32,8 +39,6 @@ hs_status hs__ring_choose_able(const hs_ring *problem, const int *cancel, hs__ri
     }
     valid = valid && able->count > 0;
     able->alike = valid && is_alike(problem, cancel, able);
-    if (able->alike && able->count > 1)
-        valid = hs__ring_valid_message(problem, (size_t)able->worker[0], (size_t)able->worker[1]);
     if (valid && !hs__cancelled(cancel)) return HS_OK;
     hs__ring_close_able(able);
     return valid ? HS_ERROR_CANCELLED : HS_ERROR_VALUE;

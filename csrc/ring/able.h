@@ -10,7 +10,7 @@
 typedef struct hs__ring_able {
     int32_t count;
     int32_t *worker; /* [count] the workers with a finite cycle-time, ascending */
-    bool alike;      /* whether all messages between them cost the same */
+    bool alike;      /* whether all messages between them cost the same, and are in range */
     /* for hs__ring_restrict */
     hs_ring inner;   /* the problem of these workers */
     double *numbers; /* its arrays, unless all workers are able */

@@ -88,6 +88,11 @@ static hs_status pattern_certificate(void)
 {
     return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
 }
+static hs_status pattern_best(void)
+{
+    return hs_pattern_best(5, P, AT(0, times), HS_PATTERN_CONTIGUOUS, 0, stop, AT(1, ints),
+                           AT(2, reals), AT(3, &certificate));
+}
 static hs_status lu_bound(void)
 {
     return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one),
@@ -125,6 +130,11 @@ static hs_status wavefront_certificate(void)
 {
     return hs_wavefront_certificate(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop,
                                     AT(2, &certificate));
+}
+static hs_status wavefront_best(void)
+{
+    return hs_wavefront_best(4, 5, P, AT(0, times), HS_WAVEFRONT_PANELS, 0, 0, HS_ROW_WISE, stop,
+                             AT(1, ints), AT(2, &one_int), AT(3, &other_int), AT(4, &certificate));
 }
 static hs_status wavefront_panels(void)
 {
@@ -779,6 +789,8 @@ static const struct {
     {"hs_lu_grid_certificate", lu_grid_certificate, 3, 0, 1},
     {"hs_wavefront_makespan", wavefront_makespan, 3, 1, 1},
     {"hs_wavefront_bound", wavefront_bound, 2, 0, 1},
+    {"hs_pattern_best", pattern_best, 4, 0, 1},
+    {"hs_wavefront_best", wavefront_best, 5, 0, 1},
     {"hs_wavefront_certificate", wavefront_certificate, 3, 0, 1},
     {"hs_wavefront_panels", wavefront_panels, 5, 0, 1},
     {"hs_assign", assign, 4, 0, 1},

@@ -45,6 +45,10 @@ static hs_status pattern_certificate(void)
 {
     return hs_pattern_certificate(5, P, times, list, NULL, &certificate);
 }
+static hs_status pattern_best(void)
+{
+    return hs_pattern_best(5, P, times, HS_PATTERN_GIVEN, 0, NULL, list, reals, &certificate);
+}
 static hs_status factor_simulate(int32_t kind, int32_t grid)
 {
     return hs_factor_simulate(kind, 9, 9, 3, P, times, list, grid, NULL, NULL, &one, NULL, NULL,
@@ -355,6 +359,7 @@ static const struct {
     const int32_t *good;
     int32_t length, end;
 } LISTS[] = {
+    {"hs_pattern_best: owner", pattern_best, zeros, 5, P},
     {"hs_pattern_certificate: owner", pattern_certificate, zeros, 5, P},
     {"hs_factor_simulate: owner", lu_columns, zeros, 3, P},
     {"hs_factor_simulate: owner in both directions", lu_grid, zeros, 9, P},
