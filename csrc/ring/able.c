@@ -52,12 +52,27 @@ static void copy_matrix(const hs__ring_able *able, const double *matrix, size_t 
             *copy++ = matrix[(size_t)able->worker[i] * p + (size_t)able->worker[j]];
 }
 
+/* Latencies that are all 0 are the same as none, also in how the times of messages are rounded. */
+static void drop_latencies(hs_ring *problem)
+{
+    if (!problem->latencies) return;
+    const size_t p = (size_t)problem->p;
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j < p; j++)
+            if (i != j && problem->latencies[i * p + j] != 0.0) return;
+    problem->latencies = NULL;
+    problem->latency = 0.0;
+}
+
 hs_status hs__ring_restrict(const hs_ring *problem, hs__ring_able *able)
 {
     if (able->count > HS_RING_MOST) return HS_ERROR_UNSUPPORTED;
     const size_t n = (size_t)able->count, p = (size_t)problem->p;
     able->inner = *problem;
-    if (n == p) return HS_OK;
+    if (n == p) {
+        drop_latencies(&able->inner);
+        return HS_OK;
+    }
     able->numbers = malloc((2 * n + 2 * n * n) * sizeof *able->numbers);
     if (!able->numbers) return HS_ERROR_MEMORY;
     double *times = able->numbers, *overheads = times + n;
@@ -77,6 +92,7 @@ hs_status hs__ring_restrict(const hs_ring *problem, hs__ring_able *able)
         copy_matrix(able, problem->latencies, p, latencies);
         able->inner.latencies = latencies;
     }
+    drop_latencies(&able->inner);
     return HS_OK;
 }
 

@@ -137,8 +137,8 @@ def wavefront(
     searches."""
     owner = np.empty(lines, np.int32)
     chosen, redistributed = ffi.new("int32_t *"), ffi.new("int32_t *")
-    problem = (length, lines, len(times), doubles(times))
-    problem += (WAVEFRONTS[method], period, reach, ORDERS[order])
+    workers = len(times), doubles(times)
+    problem = length, lines, *workers, WAVEFRONTS[method], period, reach, ORDERS[order]
     found = int32s(owner), chosen, redistributed
     proof = _certified(
         lambda cancel, proof: lib.hs_wavefront_best(*problem, cancel, *found, proof),

@@ -221,7 +221,7 @@ def distribute(
     chunks = check.integer("n", n, low=0)
     if counts is None:
         dealt, least = engine.distribute(chunks, times)
-        proof = {"makespan": least, "bound": least, "optimal": True}
+        proof: dict[str, Any] = {"makespan": least, "bound": least, "optimal": True}
     else:
         dealt = _given(counts, chunks, times)
         proof = engine.distribute_certificate(chunks, times, dealt)

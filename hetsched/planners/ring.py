@@ -399,18 +399,11 @@ def _ring_stack(
     step = _Step.of(p, **common)
     name, workers = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
     stacked = {name: np.array(workers, np.float64).reshape(-1, p), "links": matrices}
-    engine = Ring(
-        times,
-        given if given.ndim == 0 else np.ascontiguousarray(matrices),
-        step.work,
-        step.volume,
-        step.relays,
-        step.affine,
-    )
+    own = given if given.ndim == 0 else np.ascontiguousarray(matrices)
+    engine = Ring(times, own, step.work, step.volume, step.relays, step.affine)
     try:
-        own = given if given.ndim == 0 else matrices[:, ~np.eye(p, dtype=bool)]
-        if not _in_range(own, zero=True).all():
-            raise ValueError("links are out of range")
+        if not _in_range(own[..., ~np.eye(p, dtype=bool)] if own.ndim else own, zero=True).all():
+            raise ValueError("links must be 0 or from 2**-200 to 2**200")
         with reporting(progress) as tell:
             results = engine.batch(step.method, step.seed, step.budget, threads_here(), tell)
     except (ValueError, NotImplementedError):
@@ -594,8 +587,10 @@ def _matrix(name: str, given: ArrayLike, p: int) -> NDArray[np.float64]:
 def _among(affine: Affine, able: NDArray[np.bool_]) -> Affine:
     """The fixed times, None instead of those that are 0 for all workers that can work."""
     latencies, overheads = affine
-    if latencies is not None and not latencies[np.ix_(able, able)].any():
-        latencies = None
+    if latencies is not None:
+        alike = not any(latencies.strides)
+        own = latencies[:1, :1] if alike else latencies[np.ix_(able, able)]
+        latencies = latencies if own.any() else None
     if overheads is not None and not overheads[able].any():
         overheads = None
     return Affine(latencies, overheads)
