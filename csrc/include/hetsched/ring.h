@@ -22,7 +22,8 @@ HS_C_BEGIN
  *
  * Work and cycle-times are in 2^-200 .. 2^200, all other numbers are 0 or in that range; so is
  * volume * link + latency, if there are latencies. p is at most HS_RING_MOST, unless said
- * otherwise. */
+ * otherwise. hs_ring_best, hs_ring_batch, hs_ring_certificate and hs_ring_profile leave out workers
+ * with an infinite cycle-time; the other functions, their parts, need finite cycle-times. */
 enum { HS_RING_MOST = 1 << 14 };
 typedef struct hs_ring {
     int32_t p;
@@ -125,8 +126,6 @@ HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const
 HS_API hs_status hs_ring_profile(const hs_ring *problem, int32_t room, const int *cancel,
                                  int32_t *count, double *works, int32_t *sizes, int32_t *rings,
                                  double *lengths, int32_t *proven, double *least_lengths);
-
-/* ---- parts of hs_ring_best; these need finite cycle-times ------------------------------------ */
 
 /* Computes the shares in a given ring. If T is not above all messages, the members that have work
  * end together.
