@@ -320,6 +320,8 @@ def _slice_ring(rng: np.random.Generator) -> Given:
     links = _links(rng, len(times))
     if rng.random() < 0.3:
         options["latencies"] = _links(rng, len(times), 3.0)
+    if rng.random() < 0.3:
+        options["overheads"] = free(rng, positives(rng, len(times), 3.0)).tolist()
     return (), {
         "cycle_times": times.tolist(),
         "links": links,

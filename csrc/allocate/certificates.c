@@ -50,34 +50,6 @@ hs_status hs_profile_certificate(int64_t n, int32_t p, const double *times, cons
     return certify_counts(hs_distribute_profile, true, n, p, times, counts, cancel, certificate);
 }
 
-hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times,
-                                 const int32_t *owner, const int *cancel,
-                                 hs_certificate *certificate)
-{
-    if (n < 1 || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
-    for (int64_t k = 0; k < n; k++)
-        if (owner[k] < 0 || owner[k] >= p || isinf(cycle_times[owner[k]])) return HS_ERROR_VALUE;
-    int32_t *dealt = malloc((size_t)n * sizeof *dealt);
-    double *makespans = malloc((size_t)n * sizeof *makespans);
-    int64_t *counts = calloc((size_t)p, sizeof *counts);
-    hs_status status = dealt && makespans && counts
-                           ? hs_distribute_prefix(n, p, cycle_times, cancel, dealt, makespans)
-                           : HS_ERROR_MEMORY;
-    double value = 0.0;
-    double bound = 0.0;
-    double largest = 0.0;
-    /* the blocks from k on */
-    for (int64_t k = n - 1; !status && k > 0; k--) {
-        largest = fmax(largest, (double)++counts[owner[k]] * cycle_times[owner[k]]);
-        value += largest;
-        bound += makespans[n - 1 - k];
-    }
-    free(dealt);
-    free(makespans);
-    free(counts);
-    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
-}
-
 hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
                                    const int32_t *owner, int64_t reach, int32_t order,
                                    const int *cancel, hs_certificate *certificate)

@@ -392,3 +392,42 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
     free(x.arrival);
     return status;
 }
+
+hs_status hs_wavefront_best(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                            hs_wavefront_method method, int32_t period, int64_t reach,
+                            int32_t order, const int *cancel, int32_t *owner, int32_t *chosen,
+                            int32_t *redistributed, hs_certificate *certificate)
+{
+    if ((int)method < HS_WAVEFRONT_PANELS || (int)method > HS_WAVEFRONT_CYCLIC || !owner ||
+        !chosen || !redistributed || !certificate)
+        return HS_ERROR_VALUE;
+    double value, bound;
+    hs_status status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
+    if (status) return status;
+    if (method == HS_WAVEFRONT_CYCLIC) {
+        int32_t able = 0;
+        for (int32_t i = 0; i < p; i++) able += isfinite(cycle_times[i]);
+        int32_t *dealt = malloc((size_t)cols * sizeof *dealt);
+        if (!dealt) return HS_ERROR_MEMORY;
+        for (int32_t j = 0, i = 0; j < cols; j++, i = i + 1 < p ? i + 1 : 0) {
+            while (isinf(cycle_times[i])) i = i + 1 < p ? i + 1 : 0;
+            dealt[j] = i;
+        }
+        status = hs_wavefront_makespan(rows, cols, p, cycle_times, dealt, reach, order, cancel,
+                                       &value, NULL, NULL);
+        if (!status)
+            status = hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+        if (!status) {
+            memcpy(owner, dealt, (size_t)cols * sizeof *owner);
+            *chosen = able;
+            *redistributed = 0;
+        }
+        free(dealt);
+        return status;
+    }
+    status = hs_wavefront_panels(rows, cols, p, cycle_times, period, reach, order, cancel, owner,
+                                 chosen, redistributed, &value);
+    if (!status) status = hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    if (!status && period == 0) certificate->scope = "sorted panels of any period, ties by index";
+    return status;
+}

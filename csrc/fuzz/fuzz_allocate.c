@@ -139,6 +139,17 @@ static void prefix(bytes *in)
         counts[owner[k]]++;
         best_counts(k + 1, p, t, NULL, counts, makespans[k]);
     }
+    next_call(in);
+    int32_t *blocks = new_output(in, (size_t)n * sizeof *blocks);
+    double *step_costs = new_output(in, (size_t)(n > 0 ? n - 1 : 0) * sizeof *step_costs);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_pattern_method method = (hs_pattern_method)pick_below(in, HS_PATTERN_GIVEN);
+    const hs_status planned =
+        hs_pattern_best(n, p, t, method, draw_small(in, 50), NULL, blocks, step_costs, proof);
+    planner_status(in, planned, 0);
+    for (int64_t k = 0; k < n && !planned; k++)
+        HOLDS(blocks[k] >= 0 && blocks[k] < p && isfinite(t[blocks[k]]));
+    if (!planned) HOLDS(proof->bound <= proof->value);
 }
 
 /* ---- LU -------------------------------------------------------------------------------------- */
@@ -329,6 +340,18 @@ static void wavefront(bytes *in)
     HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) ==
           HS_OK);
     HOLDS(is_near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
+    next_call(in);
+    int32_t *best = new_output(in, width * sizeof *best);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const int method = pick_below(in, 3);
+    const hs_status planned =
+        hs_wavefront_best(rows, cols, p, t, (hs_wavefront_method)method, period, reach, order, NULL,
+                          best, chosen, anew, proof);
+    HOLDS(planned == HS_OK || planned == HS_ERROR_VALUE);
+    HOLDS(method == 2 ? planned == HS_ERROR_VALUE : planned == HS_OK || isinf(*least) || method);
+    for (int32_t j = 0; j < cols && !planned; j++)
+        HOLDS(best[j] >= 0 && best[j] < p && isfinite(t[best[j]]));
+    if (!planned) HOLDS(proof->bound <= proof->value);
 }
 
 HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid,

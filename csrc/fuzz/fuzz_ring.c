@@ -1,5 +1,5 @@
 /* Fuzz harness of rings: the heuristics, the exact method and the bound against each other; shares
- * of arbitrary rings. */
+ * of arbitrary rings; plans by all methods, their certificates, and profiles. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
@@ -37,6 +37,85 @@ static void check_ring(bytes *in, const hs_ring *problem, int32_t size, const in
     HOLDS(fabs(sum - 1.0) <= 1e-9);
 }
 
+/* Draws costs >= 0, some of them 0, or NULL. */
+static const double *ring_costs(bytes *in, int64_t count, taste kind)
+{
+    if (pick_below(in, 3)) return NULL;
+    double *costs = ring_values(in, count, kind);
+    const int share = 1 + pick_below(in, 3);
+    for (int64_t k = 0; k < count; k++) costs[k] = k % share ? 0.0 : costs[k];
+    return costs;
+}
+
+static int is_planned(hs_status status, const int *cancel)
+{
+    return status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
+           (status == HS_ERROR_CANCELLED && cancel && *cancel);
+}
+
+/* Plans by any method, with some workers that cannot work. exact: the makespan of the best ring of
+ * all workers, or NaN if that is not known. */
+static void plan_rings(bytes *in, hs_ring problem, const int *cancel, double exact)
+{
+    const int32_t p = problem.p;
+    double *times = new_buffer(in, (size_t)p * sizeof *times);
+    int all = 1;
+    for (int32_t i = 0; i < p; i++) {
+        const int out = take_byte(in) > 240;
+        times[i] = out ? INFINITY : problem.cycle_times[i];
+        all = all && !out && times[i] < INFINITY;
+    }
+    problem.cycle_times = times;
+    const int method = pick_below(in, 7) - (take_byte(in) == 255);
+    const hs_effort brief = {.seed = take_byte(in), .timed = 1};
+    next_call(in);
+    int32_t *ring = new_output(in, (size_t)p * sizeof *ring);
+    int32_t *size = new_output(in, sizeof *size);
+    double *shares = new_output(in, (size_t)p * sizeof *shares);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_status status = hs_ring_best(&problem, (hs_ring_method)method, &brief, cancel, ring,
+                                          size, shares, NULL, proof);
+    HOLDS(is_planned(status, cancel));
+    HOLDS(status == HS_OK || outputs_untouched(in));
+    if (!status) {
+        HOLDS(*size >= 1 && *size <= p && all_different(*size, ring, p));
+        HOLDS(proof->bound <= proof->value);
+        if (all && !isnan(exact)) {
+            HOLDS(proof->value >= exact * (1 - 1e-9) && proof->bound <= exact * (1 + 1e-9));
+            HOLDS(method > HS_RING_METHOD_EXACT || is_near(proof->value, exact, 1e-9));
+        }
+        hs_certificate again;
+        HOLDS(hs_ring_certificate(&problem, *size, ring, shares, NULL, &again) == HS_OK);
+        HOLDS(is_near(again.value, proof->value, 1e-6));
+        HOLDS(hs_ring_certificate(&problem, *size, ring, NULL, NULL, &again) == HS_OK);
+        HOLDS(is_near(again.value, proof->value, 1e-9));
+    }
+    next_call(in);
+    hs_certificate *any = new_output(in, sizeof *any);
+    const int32_t members = draw_small(in, p);
+    planner_status(in,
+                   hs_ring_certificate(&problem, members, draw_indices(in, members, p),
+                                       pick_below(in, 2) ? draw_values(in, p, INTEGERS) : NULL,
+                                       NULL, any),
+                   HS_ERROR_INFEASIBLE);
+    next_call(in);
+    const int32_t room = draw_small(in, 3);
+    int32_t *count = new_output(in, sizeof *count);
+    double *works = new_output(in, (size_t)room * sizeof *works);
+    int32_t *sizes = new_output(in, (size_t)room * sizeof *sizes);
+    int32_t *rings = new_output(in, (size_t)room * (size_t)p * sizeof *rings);
+    double *lengths = new_output(in, (size_t)room * sizeof *lengths);
+    int32_t *proven = new_output(in, (size_t)room * sizeof *proven);
+    double *least = new_output(in, (size_t)p * sizeof *least);
+    const hs_status profiled =
+        hs_ring_profile(&problem, room, cancel, count, works, sizes, rings, lengths, proven, least);
+    HOLDS(is_planned(profiled, cancel) && profiled != HS_ERROR_INFEASIBLE);
+    for (int32_t k = 0; !profiled && k < room && k < *count; k++) {
+        HOLDS(sizes[k] >= 1 && sizes[k] <= p && all_different(sizes[k], rings + k * p, p));
+        HOLDS(k == 0 || works[k] >= works[k - 1]);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     bytes all = bytes_of(data, length);
@@ -55,7 +134,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
         links[e] = (unsigned)e % 3 < zeros % 4 ? 0.0 : links[e];
     /* the diagonal is not read */
     for (int32_t i = 0; i < p && take_byte(in) % 4 == 0; i++) links[i * p + i] = NAN;
-    problem.links = links;
+    problem.links = pick_below(in, 8) ? links : NULL;
+    problem.link = pick_below(in, 2) ? ring_value(in, kind) : 0.0;
+    problem.latencies = ring_costs(in, (int64_t)p * p, kind);
+    problem.latency = pick_below(in, 4) ? 0.0 : ring_value(in, kind);
+    problem.overheads = ring_costs(in, p, kind);
     problem.work = ring_value(in, kind) *
                    (is_tame(kind) ? (const double[]){1, 1, 100, 1e4}[pick_below(in, 4)] : 1.0);
     problem.volume = pick_below(in, 8) ? ring_value(in, kind) : 0.0;
@@ -129,7 +212,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const hs_status subsets = hs_ring_lengths(&problem, cancel, lengths);
     HOLDS(subsets == HS_OK || subsets == HS_ERROR_VALUE ||
           (subsets == HS_ERROR_CANCELLED && cancel == &stop));
-    for (int32_t i = 0; i < p && !subsets; i++) HOLDS(lengths[(size_t)1 << i] == 0.0);
+    for (int32_t i = 0; i < p && !subsets; i++)
+        HOLDS((lengths[(size_t)1 << i] == 0.0) ==
+              (!problem.overheads || problem.overheads[i] == 0.0));
     for (int32_t set = 1; set < 1 << p && !subsets; set++) HOLDS(lengths[set] >= 0.0);
 
     next_call(in);
@@ -138,6 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const int32_t any = draw_small(in, p);
     planner_status(in, hs_ring_shares(&problem, any, draw_indices(in, any, p), NULL, shares, time),
                    HS_ERROR_INFEASIBLE);
+    plan_rings(in, problem, cancel, proof ? NAN : exact);
     bytes_end(in);
     return 0;
 }

@@ -121,8 +121,8 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
     const size_t p = (size_t)x.p;
-    /* the fastest worker alone takes time 1 */
-    double goal = fmin(1.0, makespan / x.unit);
+    double goal = makespan / x.unit;
+    for (int32_t i = 0; i < x.p; i++) goal = fmin(goal, hs__ring_value(&x, 1, &i));
     for (int32_t i = 0; i < x.p && !hs__cancelled(cancel); i++)
         for (int32_t j = i + 1; j < x.p; j++)
             goal = fmin(goal, hs__ring_value(&x, 2, (int32_t[]){i, j}));
@@ -147,17 +147,4 @@ hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
     free(r.cheapest);
     hs__ring_close(&x);
     return status;
-}
-
-hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring,
-                              int32_t rounds, const int *cancel, hs_certificate *certificate)
-{
-    double value, bound;
-    if (!problem || problem->p < 1 || !certificate) return HS_ERROR_VALUE;
-    double *shares = malloc((size_t)problem->p * sizeof *shares);
-    if (!shares) return HS_ERROR_MEMORY;
-    hs_status status = hs_ring_shares(problem, size, ring, cancel, shares, &value);
-    free(shares);
-    if (!status) status = hs_ring_bound(problem, value, rounds, cancel, &bound);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

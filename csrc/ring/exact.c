@@ -307,7 +307,7 @@ hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *len
     const int32_t p = x.p;
     for (int32_t i = 0; i < p; i++) {
         lengths[0] = 0.0;
-        lengths[(size_t)1 << i] = 0.0;
+        lengths[(size_t)1 << i] = x.edge[(size_t)i * (size_t)p + (size_t)i];
         for (int32_t j = 0; j < i; j++)
             lengths[(size_t)1 << i | (size_t)1 << j] =
                 2.0 * x.edge[(size_t)i * (size_t)p + (size_t)j];

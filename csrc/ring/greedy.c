@@ -87,15 +87,15 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
             g.place[i] = first;
             g.cost[i] = insertion_cost(&g, i, first);
         }
-    g.paid[first] = 0.0;
-    double length = 0.0;
+    g.paid[first] = paid_by(&g, first);
+    double length = x->edge[(size_t)first * p + (size_t)first];
     double speed = x->speed[first];
     hs_status status = HS_OK;
     for (;;) {
         double most = 0.0;
         for (int32_t k = 0; k < g.size; k++) most = fmax(most, g.paid[g.members[k]]);
         const double time = (1.0 + length) / speed;
-        if ((time > most || x->relays) && fmax(time, most) < *value) {
+        if ((time > most || g.size == 1 || x->relays) && fmax(time, most) < *value) {
             for (int32_t k = 0, i = first; k < g.size; k++, i = g.next[i]) g.order[k] = i;
             hs__ring_turn(g.size, g.order);
             const double found = hs__ring_value(x, g.size, g.order);

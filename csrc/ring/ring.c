@@ -7,26 +7,42 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "core/sort.h"
 
 static bool in_range(double value, bool zero)
 {
     return (zero && value == 0.0) || (value >= 0x1p-200 && value <= 0x1p200);
 }
 
+bool hs__ring_valid_message(const hs_ring *problem, size_t i, size_t j)
+{
+    return in_range(hs__ring_link(problem, i, j), true) &&
+           (!hs__ring_affine(problem) || (hs__ring_latency(problem, i, j) >= 0.0 &&
+                                          in_range(hs__ring_message(problem, i, j), true)));
+}
+
+bool hs__ring_valid_worker(const hs_ring *problem, size_t i)
+{
+    return in_range(problem->cycle_times[i], false) &&
+           in_range(hs__ring_overhead(problem, i), true);
+}
+
+bool hs__ring_valid_step(const hs_ring *problem)
+{
+    return in_range(problem->work, false) && in_range(problem->volume, true);
+}
+
 /* Returns whether the numbers are in range; after a cancellation only some rows have been
  * checked. */
 static bool is_valid(const hs_ring *problem, const int *cancel)
 {
-    if (!problem || !problem->cycle_times || !problem->links) return false;
-    const int32_t p = problem->p;
-    if (p < 1 || p > HS_RING_MOST || !in_range(problem->work, false) ||
-        !in_range(problem->volume, true))
-        return false;
-    for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++) {
-        if (!in_range(problem->cycle_times[i], false)) return false;
-        for (int32_t j = 0; j < p; j++)
-            if (i != j && !in_range(problem->links[(size_t)i * (size_t)p + (size_t)j], true))
-                return false;
+    if (!problem || !problem->cycle_times) return false;
+    if (problem->p < 1 || problem->p > HS_RING_MOST || !hs__ring_valid_step(problem)) return false;
+    const size_t p = (size_t)problem->p;
+    for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
+        if (!hs__ring_valid_worker(problem, i)) return false;
+        for (size_t j = 0; j < p; j++)
+            if (i != j && !hs__ring_valid_message(problem, i, j)) return false;
     }
     return true;
 }
@@ -45,12 +61,15 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
     }
     double fastest = problem->cycle_times[0];
     for (size_t i = 1; i < p; i++) fastest = fmin(fastest, problem->cycle_times[i]);
-    const double ratio = problem->volume / problem->work;
+    const double ratio = (hs__ring_affine(problem) ? 1.0 : problem->volume) / problem->work;
     x->unit = problem->work * fastest;
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
+        /* half of it with each neighbour, both halves on the diagonal */
+        const double half = 0.5 * hs__ring_overhead(problem, i) / fastest / problem->work;
         x->speed[i] = fastest / problem->cycle_times[i];
         for (size_t j = 0; j < p; j++)
-            x->payment[i * p + j] = i == j ? 0.0 : problem->links[i * p + j] / fastest * ratio;
+            x->payment[i * p + j] =
+                half + (i == j ? 0.0 : hs__ring_message(problem, i, j) / fastest * ratio);
     }
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (size_t j = 0; j < p; j++)
@@ -94,7 +113,7 @@ double hs__ring_value(const hs__ring *x, int32_t size, const int32_t *ring)
 {
     double most;
     double time = hs__ring_balanced(x, size, ring, &most);
-    if (time > most) return time;
+    if (time > most || size == 1) return time;
     return x->relays ? most : INFINITY;
 }
 
@@ -142,13 +161,67 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
     return HS_OK;
 }
 
+/* Keeps, of the members, those that get a share: ascending by payment, each that pays less than the
+ * time in which the members before it would end. To drop the members that pay most instead would be
+ * wrong where rounding hides the work beside their messages. */
+static hs_status keep_members(int32_t p, const double *speed, const double *paid, bool *member)
+{
+    int32_t *order = malloc((size_t)p * sizeof *order);
+    const hs_status status = order ? hs__sort(p, paid, order) : HS_ERROR_MEMORY;
+    double all = 1.0;
+    double total = 0.0;
+    double least = 0.0;
+    for (int32_t k = 0; k < p && !status; k++) {
+        const int32_t i = order[k];
+        if (!member[i]) continue;
+        if (total == 0.0) least = paid[i];
+        member[i] = total == 0.0 || paid[i] - least < all / total;
+        if (!member[i]) continue;
+        all += (paid[i] - least) * speed[i];
+        total += speed[i];
+    }
+    free(order);
+    return status;
+}
+
 /* The payments and speeds of the members determine the least time T with sum max(0, T - paid) speed
- * = 1: the members that pay most drop out. The step then lasts T, or as long as the messages of the
- * member that pays most.
+ * = 1: the members that pay most get nothing. The step then lasts T, or as long as the messages of
+ * the member that pays most.
  *
  * Two precautions against cancellation: T is counted from the least payment, so that this member
- * cannot drop out, however small the work is beside the messages. And the share of the fastest
- * member, where T - paid would lose digits first, is computed as what the other members leave. */
+ * gets a share, however small the work is beside the messages. And the share of the fastest member,
+ * where T - paid would lose digits first, is computed as what the other members leave. */
+hs_status hs__ring_divide(int32_t workers, const double *speed, const double *paid, bool balanced,
+                          double time, bool *member, double *shares)
+{
+    const size_t p = (size_t)workers;
+    const hs_status status = balanced ? HS_OK : keep_members(workers, speed, paid, member);
+    if (status) return status;
+    double least = INFINITY;
+    double all = 1.0;
+    double total = 0.0;
+    for (size_t i = 0; i < p; i++)
+        if (member[i]) least = fmin(least, paid[i]);
+    for (size_t i = 0; i < p; i++)
+        if (member[i]) {
+            all += (paid[i] - least) * speed[i];
+            total += speed[i];
+        }
+    const double beyond = all / total;
+    size_t fastest = p;
+    for (size_t i = 0; i < p; i++) {
+        const double rest = beyond - (paid[i] - least);
+        shares[i] = member[i] ? (rest > 0.0 ? rest : time - paid[i]) * speed[i] : 0.0;
+        if (member[i] && (fastest == p || speed[i] > speed[fastest])) fastest = i;
+    }
+    double others = 0.0;
+    for (size_t i = 0; i < p; i++) others += i == fastest ? 0.0 : shares[i];
+    if (others < 1.0) shares[fastest] = 1.0 - others;
+    const double sum = others + shares[fastest];
+    for (size_t i = 0; i < p; i++) shares[i] /= sum;
+    return HS_OK;
+}
+
 hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ring,
                          const int *cancel, double *shares, double *makespan)
 {
@@ -163,7 +236,7 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
     else status = hs__ring_check(x.p, size, ring);
     if (!status) {
         double most;
-        double time = hs__ring_balanced(&x, size, ring, &most);
+        const double time = hs__ring_balanced(&x, size, ring, &most);
         for (int32_t k = 0; k < size; k++) {
             const size_t own = (size_t)ring[k];
             const size_t before = (size_t)ring[(k + size - 1) % size];
@@ -171,41 +244,11 @@ hs_status hs_ring_shares(const hs_ring *problem, int32_t size, const int32_t *ri
             member[own] = true;
             paid[own] = x.payment[own * p + before] + x.payment[own * p + next];
         }
-        const bool balanced = time > most;
+        const bool balanced = time > most || size == 1;
         if (!balanced && !x.relays) status = HS_ERROR_INFEASIBLE;
         else {
-            double least = INFINITY;
-            double beyond = 0.0;
-            for (size_t i = 0; i < p; i++)
-                if (member[i]) least = fmin(least, paid[i]);
-            for (bool dropped = true; dropped;) {
-                double all = 1.0;
-                double speed = 0.0;
-                for (size_t i = 0; i < p; i++)
-                    if (member[i]) {
-                        all += (paid[i] - least) * x.speed[i];
-                        speed += x.speed[i];
-                    }
-                beyond = all / speed;
-                dropped = false;
-                for (size_t i = 0; i < p && !balanced; i++)
-                    if (member[i] && paid[i] - least >= beyond) {
-                        member[i] = false;
-                        dropped = true;
-                    }
-            }
-            size_t fastest = p;
-            for (size_t i = 0; i < p; i++) {
-                const double rest = beyond - (paid[i] - least);
-                shares[i] = member[i] ? (rest > 0.0 ? rest : time - paid[i]) * x.speed[i] : 0.0;
-                if (member[i] && (fastest == p || x.speed[i] > x.speed[fastest])) fastest = i;
-            }
-            double others = 0.0;
-            for (size_t i = 0; i < p; i++) others += i == fastest ? 0.0 : shares[i];
-            if (others < 1.0) shares[fastest] = 1.0 - others;
-            const double sum = others + shares[fastest];
-            for (size_t i = 0; i < p; i++) shares[i] /= sum;
-            *makespan = (balanced ? time : most) * x.unit;
+            status = hs__ring_divide(x.p, x.speed, paid, balanced, time, member, shares);
+            if (!status) *makespan = (balanced ? time : most) * x.unit;
         }
     }
     free(member);

@@ -12,7 +12,7 @@
 
 enum { NEAR = 12, SEGMENT = 3, STALE = 10, DOUBLINGS = 6 };
 
-static const double FAR = 1e9; /* the fastest worker alone takes time 1 */
+static const double FAR = 1e9; /* in units of the best ring's time, if that is above 1 */
 
 typedef struct {
     const hs__ring *problem;
@@ -78,7 +78,7 @@ static void adopt_ring(search *s, int32_t size, const int32_t *ring, double time
     for (int32_t k = 0; k < size; k++) {
         s->place[s->at[k]] = k;
         s->speed += s->x->speed[s->at[k]];
-        if (size > 1) s->length += edge_cost(s, s->at[k], member_after(s, k));
+        s->length += edge_cost(s, s->at[k], member_after(s, k));
     }
 }
 
@@ -88,7 +88,7 @@ static double repair_ring(const search *s, int32_t *size, int32_t *ring)
     const size_t p = (size_t)s->x->p;
     double most;
     double time = hs__ring_balanced(s->x, *size, ring, &most);
-    while (!(time > most)) {
+    while (!(time > most) && *size > 1) {
         int32_t worst = 0;
         for (int32_t k = 0; k < *size; k++) {
             const double *payment = s->x->payment + (size_t)ring[k] * p;
@@ -123,7 +123,7 @@ static bool accept_trial(search *s, int32_t size)
     double most;
     double time = hs__ring_balanced(s->x, size, s->trial, &most);
     if (s->x->relays && !(time > most)) keep_best(s, size, s->trial);
-    if (!(time > most)) {
+    if (!(time > most) && size > 1) {
         int32_t left = size;
         time = repair_ring(s, &left, s->trial);
         size = left;
@@ -144,7 +144,7 @@ static double removal_cost(const search *s, int32_t k)
 {
     if (s->size < 2) return INFINITY;
     const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
-    return (s->size > 2 ? edge_cost(s, x, y) : 0.0) - edge_cost(s, x, a) - edge_cost(s, a, y);
+    return edge_cost(s, x, y) - edge_cost(s, x, a) - edge_cost(s, a, y);
 }
 
 static bool drop_member(search *s, int32_t k)
@@ -159,13 +159,13 @@ static bool drop_member(search *s, int32_t k)
 static bool exchange_member(search *s, int32_t k)
 {
     const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
-    const double old = s->size > 1 ? edge_cost(s, x, a) + edge_cost(s, a, y) : 0.0;
+    const double old = s->size > 1 ? edge_cost(s, x, a) + edge_cost(s, a, y) : edge_cost(s, a, a);
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         const int32_t u = s->near[(c < s->nearby ? x : y) * s->nearby + c % s->nearby];
         if (s->place[u] >= 0) continue;
-        if (!is_better(s, (s->size > 1 ? edge_cost(s, x, u) + edge_cost(s, u, y) : 0.0) - old,
-                       s->x->speed[u] - s->x->speed[a]))
-            continue;
+        const double own =
+            s->size > 1 ? edge_cost(s, x, u) + edge_cost(s, u, y) : edge_cost(s, u, u);
+        if (!is_better(s, own - old, s->x->speed[u] - s->x->speed[a])) continue;
         memcpy(s->trial, s->at, (size_t)s->size * sizeof *s->at);
         s->trial[k] = u;
         if (accept_trial(s, s->size)) {
@@ -191,7 +191,7 @@ static bool try_insertion(search *s, int32_t u, int32_t k, int32_t gone)
 static double insertion_cost(const search *s, int32_t u, int32_t k)
 {
     const int32_t a = s->at[k], b = member_after(s, k);
-    return edge_cost(s, a, u) + edge_cost(s, u, b) - (s->size > 1 ? edge_cost(s, a, b) : 0.0);
+    return edge_cost(s, a, u) + edge_cost(s, u, b) - edge_cost(s, a, b);
 }
 
 /* Finds the cheapest place for u next to members that are near it, or among all members if none is
@@ -428,7 +428,7 @@ static hs_status prune_edges(search *s)
     s->pruned = s->value;
     const hs_status status = hs__ring_prune(s->problem, s->value, s->cancel, s->gone);
     for (size_t k = 0; k < p * p && !status; k++)
-        s->x->edge[k] = s->gone[k] ? FAR : s->problem->edge[k];
+        s->x->edge[k] = s->gone[k] ? FAR * fmax(1.0, s->value) : s->problem->edge[k];
     return status;
 }
 

@@ -28,13 +28,14 @@ static const int32_t owner[36], plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE},
                                 tree3[] = {0, 1, -1, 2, -2}, order3[] = {0, 1, 2}, pair[] = {0, 1};
 static const int64_t rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2},
                      cuboids3[] = {0, 0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 2, 4, 0, 0, 2, 2, 2};
-static int32_t ints[64], more[64], one_int, other_int;
+static int32_t ints[64], more[64], other_ints[64], one_int, other_int;
 static int64_t longs[128], lengths[128], one_long, other_long;
 static double reals[256], others[256], third[256], one, another;
 static int flag;
 static hs_certificate certificate;
 static hs_box boxes[64];
 static uint64_t seed;
+static const hs_effort untimed;
 
 /* ---- allocate ---- */
 
@@ -87,6 +88,11 @@ static hs_status pattern_certificate(void)
 {
     return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
 }
+static hs_status pattern_best(void)
+{
+    return hs_pattern_best(5, P, AT(0, times), HS_PATTERN_CONTIGUOUS, 0, stop, AT(1, ints),
+                           AT(2, reals), AT(3, &certificate));
+}
 static hs_status lu_bound(void)
 {
     return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one),
@@ -124,6 +130,11 @@ static hs_status wavefront_certificate(void)
 {
     return hs_wavefront_certificate(4, 5, P, AT(0, times), AT(1, owner), 0, HS_ROW_WISE, stop,
                                     AT(2, &certificate));
+}
+static hs_status wavefront_best(void)
+{
+    return hs_wavefront_best(4, 5, P, AT(0, times), HS_WAVEFRONT_PANELS, 0, 0, HS_ROW_WISE, stop,
+                             AT(1, ints), AT(2, &one_int), AT(3, &other_int), AT(4, &certificate));
 }
 static hs_status wavefront_panels(void)
 {
@@ -297,61 +308,84 @@ static hs_status cuboids_certificate(void)
 
 /* ---- ring, layers, star ---- */
 
-#define RING {.p = P, .cycle_times = AT(0, times), .links = AT(1, links), .work = 9, .volume = 1}
-static hs_status ring_shares(void)
+/* `first`: number of the first of three optional pointers */
+#define RING(first)                       \
+    {.p = P,                              \
+     .cycle_times = AT(0, times),         \
+     .links = AT(first, links),           \
+     .work = 9,                           \
+     .volume = 1,                         \
+     .latencies = AT((first) + 1, links), \
+     .overheads = AT((first) + 2, few)}
+static hs_status ring_best(void)
 {
-    const hs_ring x = RING;
-    return hs_ring_shares(AT(2, &x), P, AT(3, order3), stop, AT(4, reals), AT(5, &one));
-}
-static hs_status ring_greedy(void)
-{
-    const hs_ring x = RING;
-    return hs_ring_greedy(AT(2, &x), -1, stop, AT(3, ints), AT(4, &one_int), AT(5, &one));
-}
-static hs_status ring_search(void)
-{
-    const hs_ring x = RING;
-    memcpy(ints, order3, sizeof order3);
-    one_int = P;
-    return hs_ring_search(AT(2, &x), 9, stop, AT(3, ints), AT(4, &one_int), AT(5, &seed),
-                          AT(6, &one));
+    const hs_ring x = RING(6);
+    hs_ring_method used;
+    return hs_ring_best(AT(1, &x), HS_RING_METHOD_BEST, AT(9, &untimed), stop, AT(2, ints),
+                        AT(3, &one_int), AT(4, reals), AT(10, &used), AT(5, &certificate));
 }
 static hs_status ring_batch(void)
 {
-    const hs_ring x = RING;
-    return hs_ring_batch(HS_RING_METHOD_BEST, 1, AT(2, &x), 9, 1, 9, stop, AT(3, reals),
-                         AT(4, &one), AT(5, &another), AT(6, &one_int));
-}
-static hs_status ring_exact(void)
-{
-    const hs_ring x = RING;
-    return hs_ring_exact(AT(2, &x), stop, AT(3, ints), AT(4, &one_int), AT(5, &one));
-}
-static hs_status ring_shortest(void)
-{
-    const hs_ring x = RING;
-    return hs_ring_shortest(AT(2, &x), stop, AT(3, ints));
-}
-static hs_status ring_tour(void)
-{
-    const hs_ring x = RING;
-    memcpy(ints, order3, sizeof order3);
-    return hs_ring_tour(AT(2, &x), 9, stop, AT(3, ints), AT(4, &seed));
-}
-static hs_status ring_lengths(void)
-{
-    const hs_ring x = RING;
-    return hs_ring_lengths(AT(2, &x), stop, AT(3, reals));
-}
-static hs_status ring_bound(void)
-{
-    const hs_ring x = RING;
-    return hs_ring_bound(AT(2, &x), INFINITY, 9, stop, AT(3, &one));
+    const hs_ring x = RING(6);
+    return hs_ring_batch(1, AT(1, &x), HS_RING_METHOD_SEARCH, AT(9, &untimed), stop, AT(2, reals),
+                         AT(3, &one), AT(4, &another), AT(5, &one_int));
 }
 static hs_status ring_certificate(void)
 {
-    const hs_ring x = RING;
-    return hs_ring_certificate(AT(2, &x), P, AT(3, order3), 9, stop, AT(4, &certificate));
+    static const double third_each[] = {.5, .25, .25};
+    const hs_ring x = RING(4);
+    return hs_ring_certificate(AT(1, &x), P, AT(2, order3), AT(7, third_each), stop,
+                               AT(3, &certificate));
+}
+static hs_status ring_profile(void)
+{
+    const hs_ring x = RING(9);
+    return hs_ring_profile(AT(1, &x), 9, stop, AT(2, &one_int), AT(3, reals), AT(4, ints),
+                           AT(5, more), AT(6, others), AT(7, other_ints), AT(8, third));
+}
+static hs_status ring_shares(void)
+{
+    const hs_ring x = RING(5);
+    return hs_ring_shares(AT(1, &x), P, AT(2, order3), stop, AT(3, reals), AT(4, &one));
+}
+static hs_status ring_greedy(void)
+{
+    const hs_ring x = RING(5);
+    return hs_ring_greedy(AT(1, &x), -1, stop, AT(2, ints), AT(3, &one_int), AT(4, &one));
+}
+static hs_status ring_search(void)
+{
+    const hs_ring x = RING(6);
+    memcpy(ints, order3, sizeof order3);
+    one_int = P;
+    return hs_ring_search(AT(1, &x), 9, stop, AT(2, ints), AT(3, &one_int), AT(4, &seed),
+                          AT(5, &one));
+}
+static hs_status ring_exact(void)
+{
+    const hs_ring x = RING(5);
+    return hs_ring_exact(AT(1, &x), stop, AT(2, ints), AT(3, &one_int), AT(4, &one));
+}
+static hs_status ring_shortest(void)
+{
+    const hs_ring x = RING(3);
+    return hs_ring_shortest(AT(1, &x), stop, AT(2, ints));
+}
+static hs_status ring_tour(void)
+{
+    const hs_ring x = RING(4);
+    memcpy(ints, order3, sizeof order3);
+    return hs_ring_tour(AT(1, &x), 9, stop, AT(2, ints), AT(3, &seed));
+}
+static hs_status ring_lengths(void)
+{
+    const hs_ring x = RING(3);
+    return hs_ring_lengths(AT(1, &x), stop, AT(2, reals));
+}
+static hs_status ring_bound(void)
+{
+    const hs_ring x = RING(3);
+    return hs_ring_bound(AT(1, &x), INFINITY, 9, stop, AT(2, &one));
 }
 
 #define LAYERS {.mode = HS_SCSS, .p = P, .layers = 5, .compute = AT(0, times), .send = AT(1, few)}
@@ -755,6 +789,8 @@ static const struct {
     {"hs_lu_grid_certificate", lu_grid_certificate, 3, 0, 1},
     {"hs_wavefront_makespan", wavefront_makespan, 3, 1, 1},
     {"hs_wavefront_bound", wavefront_bound, 2, 0, 1},
+    {"hs_pattern_best", pattern_best, 4, 0, 1},
+    {"hs_wavefront_best", wavefront_best, 5, 0, 1},
     {"hs_wavefront_certificate", wavefront_certificate, 3, 0, 1},
     {"hs_wavefront_panels", wavefront_panels, 5, 0, 1},
     {"hs_assign", assign, 4, 0, 1},
@@ -790,16 +826,18 @@ static const struct {
     {"hs_tile_cuboids", tile_cuboids, 3, 0, 1},
     {"hs_cuboids_certificate", cuboids_certificate, 4, 0, 0},
     {"hs_cuboids_bound", cuboids_bound, 3, 0, 0},
-    {"hs_ring_shares", ring_shares, 6, 0, 1},
-    {"hs_ring_greedy", ring_greedy, 6, 0, 1},
-    {"hs_ring_search", ring_search, 7, 0, 1},
-    {"hs_ring_exact", ring_exact, 6, 0, 1},
-    {"hs_ring_shortest", ring_shortest, 4, 0, 1},
-    {"hs_ring_tour", ring_tour, 5, 0, 1},
-    {"hs_ring_lengths", ring_lengths, 4, 0, 1},
-    {"hs_ring_bound", ring_bound, 4, 0, 1},
-    {"hs_ring_batch", ring_batch, 7, 0, 1},
-    {"hs_ring_certificate", ring_certificate, 5, 0, 1},
+    {"hs_ring_best", ring_best, 6, 5, 1},
+    {"hs_ring_batch", ring_batch, 6, 4, 1},
+    {"hs_ring_certificate", ring_certificate, 4, 4, 1},
+    {"hs_ring_profile", ring_profile, 9, 3, 1},
+    {"hs_ring_shares", ring_shares, 5, 3, 1},
+    {"hs_ring_greedy", ring_greedy, 5, 3, 1},
+    {"hs_ring_search", ring_search, 6, 3, 1},
+    {"hs_ring_exact", ring_exact, 5, 3, 1},
+    {"hs_ring_shortest", ring_shortest, 3, 3, 1},
+    {"hs_ring_tour", ring_tour, 4, 3, 1},
+    {"hs_ring_lengths", ring_lengths, 3, 3, 1},
+    {"hs_ring_bound", ring_bound, 3, 3, 1},
     {"hs_layers_schedule", layers_schedule, 8, 1, 0},
     {"hs_layers_relaxed", layers_relaxed, 4, 2, 0},
     {"hs_layers_bound", layers_bound, 4, 0, 1},

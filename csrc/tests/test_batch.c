@@ -135,49 +135,49 @@ static void rings(void)
 {
     enum { P = 6 };
     double times[ROWS * P], links[ROWS * P * P], shares[ROWS * P], makespans[ROWS];
-    int32_t exact[ROWS];
+    double latencies[P * P], overheads[P];
+    int32_t optimal[ROWS];
     for (int32_t k = 0; k < ROWS * P; k++) times[k] = 1 + (double)check_random(9);
+    times[P + 2] = INFINITY;
     for (int32_t k = 0; k < ROWS * P * P; k++) links[k] = 1 + (double)check_random(9);
-    const hs_ring all = {.p = P, .cycle_times = times, .links = links, .work = 60, .volume = 1};
-    for (int method = HS_RING_METHOD_EXACT; method <= HS_RING_METHOD_GREEDY; method++) {
-        if (!CHECK(hs_ring_batch((hs_ring_method)method, ROWS, &all, 50, 3, 20, NULL, shares,
-                                 makespans, bounds, exact) == HS_OK))
-            return;
-        for (int32_t row = 0; row < ROWS; row++) {
-            const hs_ring one = {.p = P,
-                                 .cycle_times = times + row * P,
-                                 .links = links + row * P * P,
-                                 .work = 60,
-                                 .volume = 1};
-            int32_t ring[P], size;
-            int32_t first = 0;
-            double own[P], makespan, bound;
-            uint64_t state = 3;
-            for (int32_t i = 1; i < P; i++)
-                if (one.cycle_times[i] < one.cycle_times[first]) first = i;
-            if (method <= HS_RING_METHOD_BEST)
-                CHECK(hs_ring_exact(&one, NULL, ring, &size, &makespan) == HS_OK);
-            else
-                CHECK(hs_ring_greedy(&one, method == HS_RING_METHOD_GREEDY ? first : -1, NULL, ring,
-                                     &size, &makespan) == HS_OK);
-            if (method == HS_RING_METHOD_SEARCH)
-                CHECK(hs_ring_search(&one, 50, NULL, ring, &size, &state, &makespan) == HS_OK);
-            CHECK(hs_ring_shares(&one, size, ring, NULL, own, &makespan) == HS_OK &&
-                  makespan == makespans[row]);
-            CHECK(memcmp(own, shares + row * P, sizeof own) == 0);
-            CHECK(exact[row] == (method <= HS_RING_METHOD_BEST));
-            CHECK(hs_ring_bound(&one, makespan, 20, NULL, &bound) == HS_OK &&
-                  bounds[row] == (exact[row] ? makespan : bound));
+    for (int32_t k = 0; k < P * P; k++) latencies[k] = (double)check_random(3);
+    for (int32_t k = 0; k < P; k++) overheads[k] = (double)check_random(3);
+    hs_ring all = {.p = P, .cycle_times = times, .links = links, .work = 60, .volume = 1};
+    const hs_effort effort = {.seed = 3};
+    /* plain, with affine costs, and with equal links */
+    for (int kind = 0; kind < 3; kind++) {
+        all.latencies = kind == 1 ? latencies : NULL;
+        all.overheads = kind == 1 ? overheads : NULL;
+        all.links = kind == 2 ? NULL : links;
+        all.link = 0.5;
+        all.relays = kind == 1;
+        for (int method = HS_RING_METHOD_BEST; method <= HS_RING_METHOD_ALL; method++) {
+            if (!CHECK(hs_ring_batch(ROWS, &all, (hs_ring_method)method, &effort, NULL, shares,
+                                     makespans, bounds, optimal) == HS_OK))
+                return;
+            for (int32_t row = 0; row < ROWS; row++) {
+                hs_ring one = all;
+                one.cycle_times = times + row * P;
+                if (all.links) one.links = links + row * P * P;
+                int32_t ring[P], size;
+                double own[P];
+                hs_ring_method used;
+                hs_certificate c;
+                CHECK(hs_ring_best(&one, (hs_ring_method)method, &effort, NULL, ring, &size, own,
+                                   &used, &c) == HS_OK);
+                CHECK(memcmp(own, shares + row * P, sizeof own) == 0);
+                CHECK(c.value == makespans[row] && c.bound == bounds[row] &&
+                      c.optimal == optimal[row]);
+            }
         }
     }
-    CHECK(hs_ring_batch((hs_ring_method)5, 1, &all, 1, 1, 1, NULL, shares, makespans, bounds,
-                        exact) == HS_ERROR_VALUE);
-    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, -1, &all, 1, 1, 1, NULL, shares, makespans, bounds,
-                        exact) == HS_ERROR_VALUE);
-    CHECK(hs_ring_batch(HS_RING_METHOD_BEST, 0, &all, 1, 1, 1, NULL, NULL, NULL, NULL, NULL) ==
-          HS_OK);
-    CHECK_SCARCE(hs_ring_batch(HS_RING_METHOD_SEARCH, 1, &all, 1, 1, 1, NULL, shares, makespans,
-                               bounds, exact),
+    CHECK(hs_ring_batch(1, &all, (hs_ring_method)6, NULL, NULL, shares, makespans, bounds,
+                        optimal) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(-1, &all, HS_RING_METHOD_BEST, NULL, NULL, shares, makespans, bounds,
+                        optimal) == HS_ERROR_VALUE);
+    CHECK(hs_ring_batch(0, &all, HS_RING_METHOD_BEST, NULL, NULL, NULL, NULL, NULL, NULL) == HS_OK);
+    CHECK_SCARCE(hs_ring_batch(1, &all, HS_RING_METHOD_SEARCH, NULL, NULL, shares, makespans,
+                               bounds, optimal),
                  1);
 }
 

@@ -178,10 +178,10 @@ static void test_others(void)
 
     const hs_ring ring = {
         .p = 3, .cycle_times = times, .links = links, .work = 10.0, .volume = 1.0};
-    CHECK(hs_ring_certificate(&ring, 3, order, 10, NULL, &c) == HS_OK);
+    CHECK(hs_ring_certificate(&ring, 3, order, NULL, NULL, &c) == HS_OK);
     CHECK(hs_ring_shares(&ring, 3, order, NULL, work[0], &value) == HS_OK && c.value == value &&
           c.bound <= value && c.bound > 0.0);
-    CHECK(hs_ring_certificate(&ring, 3, (const int32_t[]){0, 1, 1}, 10, NULL, &c) ==
+    CHECK(hs_ring_certificate(&ring, 3, (const int32_t[]){0, 1, 1}, NULL, NULL, &c) ==
           HS_ERROR_VALUE);
 
     const hs_layers layers = {
@@ -250,7 +250,7 @@ static void test_scarce(void)
     c.value = -7;
     CHECK_SCARCE(hs_cuboids_certificate(3, times, ones, tree, 5, &c), c.value == -7);
     c.value = -7;
-    CHECK_SCARCE(hs_ring_certificate(&ring, 3, order, 9, NULL, &c), c.value == -7);
+    CHECK_SCARCE(hs_ring_certificate(&ring, 3, order, NULL, NULL, &c), c.value == -7);
     c.value = -7;
     CHECK_SCARCE(hs_layers_certificate(&layers, NULL, counts, NULL, &c), c.value == -7);
     c.value = -7;

@@ -45,6 +45,10 @@ static hs_status pattern_certificate(void)
 {
     return hs_pattern_certificate(5, P, times, list, NULL, &certificate);
 }
+static hs_status pattern_best(void)
+{
+    return hs_pattern_best(5, P, times, HS_PATTERN_GIVEN, 0, NULL, list, reals, &certificate);
+}
 static hs_status factor_simulate(int32_t kind, int32_t grid)
 {
     return hs_factor_simulate(kind, 9, 9, 3, P, times, list, grid, NULL, NULL, &one, NULL, NULL,
@@ -169,7 +173,7 @@ static const hs_ring ring = {.p = P, .cycle_times = times, .links = links, .work
 static hs_status ring_shares(void) { return hs_ring_shares(&ring, P, list, NULL, reals, &one); }
 static hs_status ring_certificate(void)
 {
-    return hs_ring_certificate(&ring, P, list, 9, NULL, &certificate);
+    return hs_ring_certificate(&ring, P, list, NULL, NULL, &certificate);
 }
 static hs_status ring_search(void)
 {
@@ -355,6 +359,7 @@ static const struct {
     const int32_t *good;
     int32_t length, end;
 } LISTS[] = {
+    {"hs_pattern_best: owner", pattern_best, zeros, 5, P},
     {"hs_pattern_certificate: owner", pattern_certificate, zeros, 5, P},
     {"hs_factor_simulate: owner", lu_columns, zeros, 3, P},
     {"hs_factor_simulate: owner in both directions", lu_grid, zeros, 9, P},

@@ -1,5 +1,5 @@
 /* hs_distribute_prefix: the paper's pattern, every prefix against hs_distribute, the ends of the
- * range, every refusal. */
+ * range, every refusal. hs_pattern_best: each method against its definition. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -91,6 +91,80 @@ static void refusals(void)
     check_refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
 }
 
+/* Sizes 1, 2 and more, with workers that cannot work. */
+static void dealt_blocks(void)
+{
+    enum { N = 12, P = 4 };
+    for (int round = 0; round < 400; round++) {
+        const int32_t p = 1 + (int32_t)check_random(P), n = 1 + (int32_t)check_random(N);
+        const int32_t period = (int32_t)check_random(N + 4);
+        double times[P], makespans[N], step_costs[N];
+        int32_t dealt[N], owner[N];
+        int64_t counts[P];
+        hs_certificate c, again;
+        for (int32_t i = 0; i < p; i++)
+            times[i] = i && check_random(4) == 0 ? INFINITY : 1 + check_random(5);
+        CHECK(hs_distribute_prefix(n, p, times, NULL, dealt, makespans) == HS_OK);
+        CHECK(hs_distribute(n, p, times, NULL, counts, NULL) == HS_OK);
+        for (int method = HS_PATTERN_BEST; method <= HS_PATTERN_GIVEN; method++) {
+            for (int32_t k = 0; k < n; k++) owner[k] = dealt[n - 1 - k];
+            if (!CHECK(hs_pattern_best(n, p, times, (hs_pattern_method)method, period, NULL, owner,
+                                       step_costs, &c) == HS_OK))
+                return;
+            int32_t next = 0;
+            int32_t first = 0;
+            for (int32_t k = 0; k < n; k++) {
+                while (isinf(times[next])) next = (next + 1) % p;
+                while (method == HS_PATTERN_CONTIGUOUS && counts[first] == 0) first++;
+                CHECK(owner[k] == (method == HS_PATTERN_CYCLIC       ? next
+                                   : method == HS_PATTERN_CONTIGUOUS ? first
+                                   : method == HS_PATTERN_GIVEN
+                                       ? dealt[n - 1 - k]
+                                       : dealt[(n - 1 - k) % (period ? period : n)]));
+                next = (next + 1) % p;
+                if (method == HS_PATTERN_CONTIGUOUS) counts[first]--;
+            }
+            double sum = 0;
+            for (int32_t k = 0; k + 1 < n; k++) {
+                double most = 0;
+                for (int32_t i = 0; i < p; i++) {
+                    int32_t own = 0;
+                    for (int32_t j = k + 1; j < n; j++) own += owner[j] == i;
+                    if (own) most = fmax(most, own * times[i]);
+                }
+                CHECK(step_costs[k] == most);
+                sum += most;
+            }
+            CHECK(c.value == sum && c.bound <= sum);
+            CHECK((method != HS_PATTERN_GIVEN && (method || (period && period < n))) || c.optimal);
+            CHECK(strcmp(c.scope, c.optimal ? "all allocations" : "") == 0);
+            CHECK(hs_pattern_certificate(n, p, times, owner, NULL, &again) == HS_OK &&
+                  again.value == c.value && again.bound == c.bound);
+            CHECK_SCARCE(hs_pattern_best(n, p, times, (hs_pattern_method)method, period, NULL,
+                                         owner, step_costs, &c),
+                         c.value == sum);
+        }
+    }
+    int32_t owner[] = {0, 1, 2};
+    double step_costs[2];
+    hs_certificate c = {.value = -7};
+    const double times[] = {1, DBL_MAX};
+    CHECK(hs_pattern_best(3, 2, times, HS_PATTERN_GIVEN, 0, NULL, owner, step_costs, &c) ==
+          HS_ERROR_VALUE); /* no such worker */
+    CHECK(hs_pattern_best(3, 2, times, HS_PATTERN_CYCLIC, -1, NULL, owner, step_costs, &c) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_pattern_best(3, 2, times, (hs_pattern_method)4, 0, NULL, owner, step_costs, &c) ==
+          HS_ERROR_VALUE);
+    CHECK(hs_pattern_best(0, 2, times, HS_PATTERN_BEST, 0, NULL, owner, step_costs, &c) ==
+          HS_ERROR_VALUE);
+    owner[2] = 1; /* the sum overflows */
+    CHECK(hs_pattern_best(3, 2, times, HS_PATTERN_GIVEN, 0, NULL, owner, step_costs, &c) ==
+              HS_ERROR_VALUE &&
+          c.value == -7);
+    CHECK(hs_pattern_best(3, 2, times, HS_PATTERN_BEST, 0, &(int){1}, owner, step_costs, &c) ==
+          HS_ERROR_CANCELLED);
+}
+
 static void scarce(void)
 {
     int32_t owner[5] = {-7};
@@ -106,5 +180,6 @@ int main(void)
     every_prefix_is_a_distribution();
     ends_of_the_range();
     refusals();
+    dealt_blocks();
     return check_result();
 }

@@ -1,5 +1,5 @@
-/* hs_ring_*: against all rings of up to six workers; no result is better than the optimum and no
- * bound above it; every refusal, failing allocations. */
+/* hs_ring_*: against all rings of up to six workers, with and without affine costs; no result is
+ * better than the optimum and no bound above it; every refusal, failing allocations. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,18 +21,30 @@ static int is_near(double a, double b)
 typedef struct {
     const hs_ring *problem;
     int32_t ring[SMALL], size;
-    /* best: least makespan; best_length: least sum of messages / cycle-time over rings of
+    /* best: least makespan; best_length: least sum of payments / cycle-time over rings of
      * `members` */
     double best, best_length;
     unsigned members;
 } walk;
 
-static double link_of(const hs_ring *r, int32_t i, int32_t j)
+/* Returns the time of a message from i to j. */
+static double message_time(const hs_ring *r, int32_t i, int32_t j)
 {
-    return i == j ? 0.0 : r->links[i * r->p + j];
+    if (i == j) return 0.0;
+    const double link = r->links ? r->links[i * r->p + j] : r->link;
+    return r->volume * link + (r->latencies ? r->latencies[i * r->p + j] : r->latency);
 }
 
-/* Returns the makespan, infinite if the ring is not allowed. */
+/* Returns what member k of a ring pays. */
+static double paid_by(const hs_ring *r, int32_t size, const int32_t *ring, int32_t k)
+{
+    const int32_t i = ring[k];
+    return message_time(r, i, ring[(k + 1) % size]) +
+           message_time(r, i, ring[(k + size - 1) % size]) + (r->overheads ? r->overheads[i] : 0.0);
+}
+
+/* Returns the makespan, infinite if the ring is not allowed. *length: the sum of what members pay,
+ * over their cycle-times. */
 static double makespan_of(const hs_ring *r, int32_t size, const int32_t *ring, double *length)
 {
     double most = 0;
@@ -40,16 +52,14 @@ static double makespan_of(const hs_ring *r, int32_t size, const int32_t *ring, d
     double sum = 0;
     for (int32_t k = 0; k < size; k++) {
         const int32_t i = ring[k];
-        const int32_t after = ring[(k + 1) % size];
-        const int32_t before = ring[(k + size - 1) % size];
-        const double paid = link_of(r, i, after) + link_of(r, i, before);
+        const double paid = paid_by(r, size, ring, k);
         most = fmax(most, paid);
         speed += 1 / r->cycle_times[i];
         sum += paid / r->cycle_times[i];
     }
-    const double time = (r->work + r->volume * sum) / speed;
+    const double time = (r->work + sum) / speed;
     *length = sum;
-    return time > r->volume * most ? time : r->relays ? r->volume * most : INFINITY;
+    return time > most || size == 1 ? time : r->relays ? most : INFINITY;
 }
 
 static void all_rings(walk *w, unsigned left)
@@ -79,7 +89,7 @@ static walk walk_members(const hs_ring *problem, unsigned members)
 
 /* ---- problems ---- */
 
-static double times[MAX], links[MAX * MAX];
+static double times[MAX], links[MAX * MAX], latencies[MAX * MAX], overheads[MAX];
 
 static hs_ring make_problem(int round, int32_t p)
 {
@@ -94,8 +104,23 @@ static hs_ring make_problem(int round, int32_t p)
         }
     /* the diagonal is not read */
     for (int32_t i = 0; i < p; i++) links[i * p + i] = NAN;
-    return (hs_ring){
-        p, times, links, pow(2, (int)check_random(8) - 2), round % 7 ? 1 : 0, round / 2 % 2};
+    hs_ring r = {.p = p,
+                 .cycle_times = times,
+                 .links = links,
+                 .work = pow(2, (int)check_random(8) - 2),
+                 .volume = round % 7 ? 1 : 0,
+                 .relays = round / 2 % 2};
+    if (round % 11 == 3 || round % 11 == 4) {
+        for (int32_t k = 0; k < p * p; k++) latencies[k] = check_random(100) / 50.0;
+        r.latencies = latencies;
+    }
+    if (round % 11 == 4 || round % 11 == 5) {
+        for (int32_t i = 0; i < p; i++)
+            overheads[i] = check_random(8) * pow(2, check_random(5)) / 9;
+        r.overheads = overheads;
+    }
+    if (round % 11 == 6) r.latency = 0.3;
+    return r;
 }
 
 /* Checks that a ring is as promised: different workers, normalised rotation and direction, allowed,
@@ -125,9 +150,7 @@ static void check_ring(const hs_ring *r, int32_t size, const int32_t *ring, doub
     }
     for (int32_t k = 0; k < size; k++) {
         const int32_t i = ring[k];
-        const double paid = r->volume * (link_of(r, i, ring[(k + 1) % size]) +
-                                         link_of(r, i, ring[(k + size - 1) % size]));
-        const double end = shares[i] * r->work * r->cycle_times[i] + paid;
+        const double end = shares[i] * r->work * r->cycle_times[i] + paid_by(r, size, ring, k);
         last = fmax(last, end);
         check_that(r->relays || (shares[i] > 0 && fabs(end - makespan) <= 1e-10 * makespan),
                    "ends with the others", __FILE__, line);
@@ -181,7 +204,7 @@ static void against_all(int rounds)
         check_ring(&r, size, ring, makespan, __LINE__);
         CHECK(hs_ring_shortest(&r, NULL, ring) == HS_OK);
         makespan_of(&r, p, ring, &length);
-        CHECK(is_near(length, w.best_length) || r.volume == 0);
+        CHECK(is_near(length, w.best_length));
         const double shortest = length;
         for (int32_t i = 0; i < p; i++) ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
@@ -193,16 +216,207 @@ static void against_all(int rounds)
         makespan_of(&r, p, ring, &any);
         CHECK(hs_ring_tour(&r, 30, NULL, ring, &state) == HS_OK && all_of(p, ring));
         makespan_of(&r, p, ring, &length);
-        CHECK((length >= shortest * (1 - 1e-12) && length <= any * (1 + 1e-12)) || r.volume == 0);
-        missed += !(length <= shortest * (1 + 1e-9)) && r.volume > 0;
+        CHECK((length >= shortest * (1 - 1e-12) && length <= any * (1 + 1e-12)));
+        missed += !(length <= shortest * (1 + 1e-9));
         double lengths[1 << SMALL];
         CHECK(hs_ring_lengths(&r, NULL, lengths) == HS_OK && lengths[0] == 0);
         const unsigned some = 1 + check_random(all);
-        CHECK(is_near(lengths[some], walk_members(&r, some).best_length * r.volume / r.work));
-        CHECK(is_near(lengths[all], w.best_length * r.volume / r.work));
+        CHECK(is_near(lengths[some], walk_members(&r, some).best_length / r.work));
+        CHECK(is_near(lengths[all], w.best_length / r.work));
     }
     /* a few tours, of few workers, are not the shortest */
     CHECK(missed <= rounds / 100);
+}
+
+/* hs_ring_best by each method, among workers of which some cannot work, beside the best of all
+ * rings of the others; certificates of what it finds; and the envelope of hs_ring_profile. */
+static void planned(int rounds)
+{
+    static double all_times[SMALL], all_links[SMALL * SMALL], all_latencies[SMALL * SMALL],
+        all_overheads[SMALL];
+    for (int round = 0; round < rounds; round++) {
+        const int32_t n = 1 + (int32_t)check_random(4);
+        hs_ring r = make_problem(round, n);
+        if (round % 3 == 0) r.links = NULL;
+        r.link = check_random(4) / 2.0;
+        const walk w = walk_members(&r, (1u << n) - 1);
+        /* the same workers with others between them */
+        const int32_t p = n + (int32_t)check_random(3);
+        int32_t able[SMALL];
+        hs_ring more = r;
+        for (int32_t i = 0, k = 0; i < p; i++) {
+            const int out = p - i > n - k && (k == n || check_random(2));
+            all_times[i] = out ? INFINITY : times[k];
+            if (!out) able[k++] = i;
+        }
+        for (int32_t e = 0; e < p * p; e++) all_links[e] = all_latencies[e] = NAN;
+        for (int32_t a = 0; a < n; a++) {
+            all_overheads[able[a]] = overheads[a];
+            for (int32_t b = 0; b < n; b++) {
+                all_links[able[a] * p + able[b]] = links[a * n + b];
+                all_latencies[able[a] * p + able[b]] = latencies[a * n + b];
+            }
+        }
+        more.p = p;
+        more.cycle_times = all_times;
+        if (r.links) more.links = all_links;
+        if (r.latencies) more.latencies = all_latencies;
+        if (r.overheads) more.overheads = all_overheads;
+        for (int method = HS_RING_METHOD_BEST; method <= HS_RING_METHOD_ALL; method++) {
+            const hs_effort effort = {.seed = 3, .timed = round % 50 == 0};
+            int32_t ring[SMALL], inner[SMALL];
+            int32_t size = -1;
+            double shares[SMALL];
+            hs_ring_method used;
+            hs_certificate c;
+            if (method == HS_RING_METHOD_SEARCH && round % 20) continue;
+            const hs_status status = hs_ring_best(&more, (hs_ring_method)method, &effort, NULL,
+                                                  ring, &size, shares, &used, &c);
+            if (method == HS_RING_METHOD_ALL && status == HS_ERROR_INFEASIBLE) {
+                CHECK(!r.relays);
+                continue;
+            }
+            if (!CHECK(status == HS_OK)) return;
+            const int exact = method <= HS_RING_METHOD_EXACT;
+            CHECK(used == (exact ? HS_RING_METHOD_EXACT : (hs_ring_method)method));
+            for (int32_t k = 0; k < size; k++)
+                for (int32_t a = 0; a < n; a++)
+                    if (able[a] == ring[k]) inner[k] = a;
+            check_ring(&r, size, inner, c.value, __LINE__);
+            CHECK(method != HS_RING_METHOD_ALL || size == n);
+            CHECK(c.bound <= c.value && c.bound <= w.best * (1 + 1e-12));
+            if (exact) {
+                CHECK(c.optimal && c.bound == c.value && strcmp(c.scope, "all rings") == 0);
+                CHECK(c.value <= w.best * (1 + 1e-12));
+            } else
+                CHECK(strcmp(c.scope, "rings of all workers") == 0 ? method == HS_RING_METHOD_ALL
+                                                                   : c.scope[0] == '\0');
+            hs_certificate again;
+            CHECK(hs_ring_certificate(&more, size, ring, NULL, NULL, &again) == HS_OK &&
+                  is_near(again.value, c.value) && again.bound <= w.best * (1 + 1e-12));
+            CHECK(!exact || again.optimal);
+            CHECK(hs_ring_certificate(&more, size, ring, shares, NULL, &again) == HS_OK &&
+                  fabs(again.value - c.value) <= 1e-10 * c.value);
+            if (size < 2 || r.relays) continue;
+            /* all of the work for one member */
+            double lone[SMALL] = {0};
+            lone[ring[1]] = 1.0;
+            const double value = r.work * more.cycle_times[ring[1]] + paid_by(&r, size, inner, 1);
+            CHECK(hs_ring_certificate(&more, size, ring, lone, NULL, &again) == HS_OK &&
+                  again.value >= value * (1 - 1e-12) && again.value >= c.value * (1 - 1e-12));
+            lone[ring[1]] = 0.9;
+            CHECK(hs_ring_certificate(&more, size, ring, lone, NULL, &again) == HS_ERROR_VALUE);
+        }
+        if (r.relays) continue;
+        enum { ROOM = 8 };
+        int32_t count = 0, sizes[ROOM], rings[ROOM * SMALL], proven[ROOM];
+        double works[ROOM], lengths[ROOM], least[SMALL];
+        if (!CHECK(hs_ring_profile(&more, ROOM, NULL, &count, works, sizes, rings, lengths, proven,
+                                   least) == HS_OK &&
+                   count >= 1 && count <= ROOM && works[0] == 0.0))
+            return;
+        for (int32_t k = 0; k < count; k++) {
+            const double end = k + 1 < count ? works[k + 1] : 2 * works[k] + 1;
+            double speed = 0;
+            for (int32_t m = 0; m < sizes[k]; m++) speed += 1 / all_times[rings[k * p + m]];
+            CHECK(k == 0 || works[k] > works[k - 1]);
+            for (int at = 1; at <= 3; at++) {
+                hs_ring here = r;
+                here.work = works[k] + (end - works[k]) * at / 4;
+                if (!(here.work > 0x1p-200)) continue;
+                const double best = walk_members(&here, (1u << n) - 1).best;
+                const double time = (here.work + lengths[k]) / speed;
+                CHECK(proven[k] ? fabs(time - best) <= 1e-9 * best : time <= best * (1 + 1e-9));
+            }
+        }
+        CHECK(n == p || least[n] == INFINITY);
+        for (unsigned set = 1; set < 1u << n; set++)
+            CHECK(least[__builtin_popcount(set) - 1] <=
+                  walk_members(&r, set).best_length * (1 + 1e-12));
+        int32_t needed = 0;
+        CHECK(hs_ring_profile(&more, 0, NULL, &needed, NULL, NULL, NULL, NULL, NULL, least) ==
+                  HS_OK &&
+              needed == count);
+    }
+}
+
+/* More workers than the other functions take, with equal links; overheads that pay off for some. */
+static void many_alike(void)
+{
+    enum { P = 20000 };
+    static double own[P], fixed[P], shares[P];
+    static int32_t ring[P];
+    for (int32_t i = 0; i < P; i++) {
+        own[i] = 1 + i % 7;
+        fixed[i] = i % 10;
+    }
+    hs_ring r = {.p = P, .cycle_times = own, .work = 1e6, .volume = 1, .link = 0.25};
+    int32_t size;
+    hs_certificate c;
+    double speed = 0;
+    for (int32_t i = 0; i < P; i++) speed += 1 / own[i];
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_BEST, NULL, NULL, ring, &size, shares, NULL, &c) ==
+              HS_OK &&
+          size == P && c.optimal && is_near(c.value, 1e6 / speed + 0.5));
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_GREEDY, NULL, NULL, ring, &size, shares, NULL, &c) ==
+          HS_ERROR_UNSUPPORTED);
+    CHECK(hs_ring_certificate(&r, P, ring, shares, NULL, &c) == HS_OK && c.optimal);
+    CHECK(hs_ring_certificate(&r, P, ring, NULL, NULL, &c) == HS_ERROR_UNSUPPORTED);
+    r.overheads = fixed;
+    r.work = 1e4;
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_EXACT, NULL, NULL, ring, &size, shares, NULL, &c) ==
+              HS_OK &&
+          size > 1 && size < P && c.optimal);
+    const double limit = c.value - 0.5;
+    for (int32_t i = 0; i < P; i++) CHECK((shares[i] > 0) == (fixed[i] < limit));
+    /* alone, a worker pays its overhead */
+    const double two[] = {1, 1}, costs[] = {5, 1};
+    const hs_ring few = {
+        .p = 2, .cycle_times = two, .work = 4, .volume = 1, .link = 10, .overheads = costs};
+    CHECK(hs_ring_best(&few, HS_RING_METHOD_BEST, NULL, NULL, ring, &size, shares, NULL, &c) ==
+              HS_OK &&
+          size == 1 && ring[0] == 1 && c.value == 5);
+}
+
+/* A search goes on as long as it may; a method for few workers falls back or refuses. */
+static void efforts(void)
+{
+    hs_ring r = make_problem(1, 30);
+    r.work = 100;
+    r.relays = 0;
+    int32_t ring[30], size;
+    double shares[30];
+    hs_ring_method used;
+    hs_certificate c;
+    const hs_effort brief = {.timed = 1, .seconds = 0.05};
+    const double start = hs_clock();
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_BEST, &brief, NULL, ring, &size, shares, &used, &c) ==
+              HS_OK &&
+          used == HS_RING_METHOD_SEARCH);
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_ALL, &brief, NULL, ring, &size, shares, &used, &c) ==
+              HS_OK &&
+          size == 30 && c.scope[0] == '\0');
+    CHECK(hs_clock() - start >= 0.1);
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_EXACT, NULL, NULL, ring, &size, shares, &used, &c) ==
+          HS_ERROR_UNSUPPORTED);
+    CHECK(hs_ring_profile(&r, 0, NULL, &size, NULL, NULL, NULL, NULL, NULL, shares) ==
+          HS_ERROR_UNSUPPORTED);
+    const hs_effort bad[] = {
+        {.timed = 2}, {.timed = 1, .seconds = -1}, {.timed = 1, .seconds = NAN}};
+    for (int k = 0; k < 3; k++)
+        CHECK(hs_ring_best(&r, HS_RING_METHOD_BEST, &bad[k], NULL, ring, &size, shares, &used,
+                           &c) == HS_ERROR_VALUE);
+    CHECK(hs_ring_best(&r, (hs_ring_method)-1, NULL, NULL, ring, &size, shares, &used, &c) ==
+              HS_ERROR_VALUE &&
+          hs_ring_best(&r, (hs_ring_method)6, NULL, NULL, ring, &size, shares, &used, &c) ==
+              HS_ERROR_VALUE);
+    for (int32_t i = 0; i < 30; i++) times[i] = INFINITY;
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_BEST, NULL, NULL, ring, &size, shares, &used, &c) ==
+          HS_ERROR_VALUE);
+    times[7] = 2;
+    CHECK(hs_ring_best(&r, HS_RING_METHOD_BEST, NULL, NULL, ring, &size, shares, &used, &c) ==
+              HS_OK &&
+          size == 1 && ring[0] == 7 && c.value == 200 && shares[7] == 1);
 }
 
 /* Computes the greedy heuristic, exactly as it is defined. */
@@ -224,10 +438,11 @@ static double greedy_makespan(const hs_ring *r, int32_t first)
                 const int32_t ends[3] = {ring[k], u, ring[(k + 1) % size]};
                 double cost = 0;
                 for (int e = 0; e < 2; e++)
-                    cost += link_of(r, ends[e], ends[e + 1]) / r->cycle_times[ends[e]] +
-                            link_of(r, ends[e + 1], ends[e]) / r->cycle_times[ends[e + 1]];
-                cost -= link_of(r, ends[0], ends[2]) / r->cycle_times[ends[0]] +
-                        link_of(r, ends[2], ends[0]) / r->cycle_times[ends[2]];
+                    cost += message_time(r, ends[e], ends[e + 1]) / r->cycle_times[ends[e]] +
+                            message_time(r, ends[e + 1], ends[e]) / r->cycle_times[ends[e + 1]];
+                cost -= message_time(r, ends[0], ends[2]) / r->cycle_times[ends[0]] +
+                        message_time(r, ends[2], ends[0]) / r->cycle_times[ends[2]];
+                if (r->overheads) cost += r->overheads[u] / r->cycle_times[u];
                 if (cost < least) {
                     least = cost;
                     who = u;
@@ -405,6 +620,16 @@ static void check_refused(hs_ring r, int line)
     check_that(hs_ring_shares(&r, 1, ring, NULL, shares, &makespan) == HS_ERROR_VALUE, "shares",
                __FILE__, line);
     check_that(hs_ring_bound(&r, 1, 1, NULL, &makespan) == HS_ERROR_VALUE, "bound", __FILE__, line);
+    hs_certificate c = {.value = -7};
+    /* these two take more workers, and workers that cannot work */
+    if (r.p <= HS_RING_MOST && !(r.cycle_times[1] == INFINITY)) {
+        check_that(hs_ring_best(&r, HS_RING_METHOD_SEARCH, NULL, NULL, ring, &size, shares, NULL,
+                                &c) == HS_ERROR_VALUE,
+                   "best", __FILE__, line);
+        check_that(hs_ring_certificate(&r, 1, ring, NULL, NULL, &c) == HS_ERROR_VALUE &&
+                       c.value == -7,
+                   "certificate", __FILE__, line);
+    }
     check_that(ring[0] == 0 && ring[1] == -7 && size == 1 && makespan == -7 && shares[0] == -7 &&
                    lengths[0] == -7 && state == 9,
                "untouched", __FILE__, line);
@@ -413,7 +638,7 @@ static void check_refused(hs_ring r, int line)
 static void refusals(void)
 {
     const double t[] = {1, 2}, c[] = {0, 1, 1, 0};
-    const hs_ring good = {2, t, c, 1, 1, 0};
+    const hs_ring good = {.p = 2, .cycle_times = t, .links = c, .work = 1, .volume = 1};
     hs_ring r = good;
     r.p = 0;
     check_refused(r, __LINE__);
@@ -435,6 +660,20 @@ static void refusals(void)
         check_refused(r, __LINE__);
         r = good;
         r.volume = bad[k];
+        check_refused(r, __LINE__);
+        r = good;
+        r.latencies = (double[]){0, 1, bad[k], 0};
+        r.volume = 0;
+        check_refused(r, __LINE__);
+        r = good;
+        r.overheads = (double[]){1, bad[k]};
+        check_refused(r, __LINE__);
+        r = good;
+        r.links = NULL;
+        r.link = bad[k];
+        check_refused(r, __LINE__);
+        r.link = 0;
+        r.latency = bad[k];
         check_refused(r, __LINE__);
     }
     int32_t ring[2] = {0, 0};
@@ -461,7 +700,8 @@ static void refusals(void)
     CHECK(hs_ring_bound(&good, 1, -1, NULL, &makespan) == HS_ERROR_VALUE);
     /* P1 would have to pay more than the step lasts */
     const double dear[] = {0, 0.1, 50, 0};
-    const hs_ring tight = {2, (double[]){1, 100}, dear, 1, 1, 0};
+    const hs_ring tight = {
+        .p = 2, .cycle_times = (double[]){1, 100}, .links = dear, .work = 1, .volume = 1};
     CHECK(hs_ring_shares(&tight, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) ==
               HS_ERROR_INFEASIBLE &&
           makespan == -7);
@@ -482,6 +722,9 @@ static void extremes(void)
         for (int32_t k = 0; k < p * p; k++) links[k] = check_random(4) ? ends[check_random(3)] : 0;
         r.work = ends[check_random(3)];
         r.volume = check_random(4) ? ends[check_random(3)] : 0;
+        r.latency = 0;
+        r.latencies = NULL;
+        for (int32_t i = 0; i < p; i++) overheads[i] = check_random(2) ? ends[check_random(3)] : 0;
         int32_t ring[SMALL], size;
         uint64_t state = 0;
         double makespan, best, bound, shares[SMALL];
@@ -517,6 +760,14 @@ static void swamped(void)
     CHECK(hs_ring_shares(&r, 3, (int32_t[]){0, 1, 2}, NULL, shares, &makespan) == HS_OK &&
           is_near(makespan, 4));
     CHECK(is_near(shares[0], 2.0 / 3) && shares[1] == 0 && is_near(shares[2], 1.0 / 3));
+    /* the fast member's work vanishes beside its messages, but the slow one would take longer */
+    const double far[] = {0x1p156, 0x1p78};
+    const double to[] = {0, 0x1p-79, 0x1p-26, 0};
+    r = (hs_ring){
+        .p = 2, .cycle_times = far, .links = to, .work = 0x1p22, .volume = 0x1p188, .relays = 1};
+    CHECK(hs_ring_shares(&r, 2, (int32_t[]){0, 1}, NULL, shares, &makespan) == HS_OK);
+    check_ring(&r, 2, (int32_t[]){0, 1}, makespan, __LINE__);
+    CHECK(shares[1] > 0.9);
 }
 
 static void cancelled(void)
@@ -530,6 +781,14 @@ static void cancelled(void)
     uint64_t state = 5;
     double makespan = -7;
     double *lengths = malloc((sizeof *lengths) << 16);
+    hs_certificate c = {.value = -7};
+    for (int method = HS_RING_METHOD_BEST; method <= HS_RING_METHOD_ALL; method++)
+        CHECK(hs_ring_best(&r, (hs_ring_method)method, NULL, &stop, ring, &size, lengths, NULL,
+                           &c) == HS_ERROR_CANCELLED);
+    CHECK(hs_ring_certificate(&r, 1, ring, NULL, &stop, &c) == HS_ERROR_CANCELLED);
+    CHECK(hs_ring_profile(&r, 0, &stop, &size, NULL, NULL, NULL, NULL, NULL, lengths) ==
+          HS_ERROR_CANCELLED);
+    CHECK(ring[0] == 3 && size == 1 && c.value == -7);
     CHECK(hs_ring_exact(&r, &stop, ring, &size, &makespan) == HS_ERROR_CANCELLED);
     CHECK(hs_ring_greedy(&r, -1, &stop, ring, &size, &makespan) == HS_ERROR_CANCELLED);
     CHECK(hs_ring_search(&r, 10, &stop, ring, &size, &state, &makespan) == HS_ERROR_CANCELLED);
@@ -546,7 +805,7 @@ static void cancelled(void)
 
 static void no_memory(void)
 {
-    const hs_ring r = make_problem(2, 5);
+    hs_ring r = make_problem(4, 5);
     int32_t ring[5] = {2};
     int32_t size = 1;
     uint64_t state = 5;
@@ -572,8 +831,39 @@ static void no_memory(void)
     makespan = -7;
     CHECK_SCARCE(hs_ring_bound(&r, 1, 5, NULL, &makespan), makespan == -7);
     CHECK_SCARCE(hs_ring_shortest(&r, NULL, ring), ring[0] == 2);
+    lengths[0] = -7;
     CHECK_SCARCE(hs_ring_lengths(&r, NULL, lengths), lengths[0] == -7);
+    hs_certificate c = {.value = -7};
+    double works[9];
+    int32_t sizes[9], rings[45], proven[9];
+    /* all of them, the four that can work, and workers with equal links */
+    const double all_times[] = {1, 2, INFINITY, 3, 4};
+    for (int kind = 0; kind < 3; kind++) {
+        if (kind == 1) r.cycle_times = all_times;
+        if (kind == 2) r.links = r.latencies = NULL;
+        r.relays = 1;
+        for (int method = HS_RING_METHOD_BEST; method <= HS_RING_METHOD_ALL; method++) {
+            const hs_effort once = {.timed = 1};
+            ring[0] = 2;
+            size = 1;
+            shares[0] = c.value = -7;
+            CHECK_SCARCE(hs_ring_best(&r, (hs_ring_method)method, &once, NULL, ring, &size, shares,
+                                      NULL, &c),
+                         ring[0] == 2 && size == 1 && shares[0] == -7 && c.value == -7);
+        }
+        for (int given = 0; given < 2; given++) {
+            c.value = -7;
+            CHECK_SCARCE(hs_ring_certificate(&r, size, ring, given ? shares : NULL, NULL, &c),
+                         c.value == -7);
+        }
+        r.relays = 0;
+        size = -7;
+        CHECK_SCARCE(
+            hs_ring_profile(&r, 9, NULL, &size, works, sizes, rings, lengths, proven, shares),
+            size == -7);
+    }
     int32_t tour[5] = {4, 1, 0, 2, 3};
+    r = make_problem(2, 5);
     state = 5;
     CHECK_SCARCE(hs_ring_tour(&r, 5, NULL, tour, &state),
                  tour[0] == 4 && tour[1] == 1 && state == 5);
@@ -583,6 +873,9 @@ int main(int argc, char **argv)
 {
     const int rounds = argc > 1 ? atoi(argv[1]) : 1000;
     against_all(rounds);
+    planned(rounds);
+    many_alike();
+    efforts();
     greedy();
     toured();
     check_hard(200);

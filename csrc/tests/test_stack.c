@@ -117,8 +117,10 @@ static void assigning(void)
 
 static void rings(void)
 {
-    const hs_ring ring = {WORKERS, times, links, 100.0, 1.0, 0};
-    const hs_ring small = {12, times, links, 100.0, 1.0, 0};
+    const hs_ring ring = {
+        .p = WORKERS, .cycle_times = times, .links = links, .work = 100.0, .volume = 1.0};
+    hs_ring small = ring;
+    small.p = 12;
     uint64_t state = 1;
     int32_t size;
     double makespan;

@@ -141,6 +141,29 @@ static void search(void)
                   again == makespan);
             best = fmin(best, makespan);
         }
+        hs_certificate c, proof;
+        double least;
+        for (int method = HS_WAVEFRONT_PANELS; method <= HS_WAVEFRONT_CYCLIC; method++)
+            for (int32_t b = 0; b < 2; b++) {
+                CHECK(hs_wavefront_best(rows, cols, p, times, (hs_wavefront_method)method, b, reach,
+                                        order, NULL, owner, &chosen, &anew, &c) == HS_OK);
+                CHECK(hs_wavefront_certificate(rows, cols, p, times, owner, reach, order, NULL,
+                                               &proof) == HS_OK &&
+                      fabs(c.value - proof.value) <= 1e-12 * c.value && c.bound == proof.bound);
+                CHECK((c.scope[0] != '\0') == (method == HS_WAVEFRONT_PANELS && b == 0));
+                if (method == HS_WAVEFRONT_CYCLIC) {
+                    CHECK(anew == 0 && chosen >= 1 && chosen <= p);
+                    for (int32_t j = chosen; j < cols; j++) CHECK(owner[j] == owner[j - chosen]);
+                    for (int32_t j = 1; j < cols && j < chosen; j++) CHECK(owner[j] > owner[j - 1]);
+                }
+            }
+        CHECK(hs_wavefront_best(rows, cols, p, times, HS_WAVEFRONT_PANELS, 0, reach, order, NULL,
+                                owner, &chosen, &anew, &c) == HS_OK);
+        CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &chosen,
+                                  &anew, &least) == HS_OK &&
+              least == c.value);
+        CHECK(hs_wavefront_best(rows, cols, p, times, (hs_wavefront_method)2, 0, reach, order, NULL,
+                                owner, &chosen, &anew, &c) == HS_ERROR_VALUE);
         CHECK(hs_wavefront_panels(rows, cols, p, times, 0, reach, order, NULL, owner, &period,
                                   &redistributed, &makespan) == HS_OK &&
               makespan == best);
@@ -535,6 +558,13 @@ static void scarce(void)
                                      &anew, &makespan),
                  owner[0] == -7 && owner[9] == -7 && chosen == -7 && anew == -7 && makespan == -7);
     makespan = -7;
+    hs_certificate c = {.value = -7};
+    for (int method = HS_WAVEFRONT_PANELS; method <= HS_WAVEFRONT_CYCLIC; method++) {
+        c.value = -7;
+        CHECK_SCARCE(hs_wavefront_best(10, 10, 3, times, (hs_wavefront_method)method, 0, 0,
+                                       HS_ROW_WISE, NULL, owner, &chosen, &anew, &c),
+                     c.value == -7);
+    }
     CHECK_SCARCE(hs_wavefront_panels(10, 10, 3, times, 10, 1, HS_ROW_WISE, NULL, owner, &chosen,
                                      &anew, &makespan),
                  makespan == -7);

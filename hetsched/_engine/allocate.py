@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .ffi import (
+    LONG,
+    buffer,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+    or_null,
+)
 
 
 def distribute(n: int, cycle_times: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
@@ -55,30 +69,95 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
     return counts, makespan[0]
 
 
-def distribute_prefix(
-    n: int, cycle_times: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """owner and makespans of hs_distribute_prefix."""
-    owner, makespans = np.empty(n, np.int32), np.empty(n)
-    given, found = (n, len(cycle_times), doubles(cycle_times)), (int32s(owner), doubles(makespans))
-    cancellable(lambda cancel: lib.hs_distribute_prefix(*given, cancel, *found), n > LONG)
-    return owner, makespans
+def _certified(call: Callable[[Any, Any], int], objective: str, long: bool) -> dict[str, Any]:
+    """The certificate that call(cancel, certificate) makes.
+
+    Of checked arguments, the engine refuses only a value that overflows. It is infinite here; the
+    plan says so.
+    """
+    proof = ffi.new("hs_certificate *")
+    try:
+        cancellable(lambda cancel: call(cancel, proof), long)
+    except ValueError:
+        return {objective: math.inf, "bound": math.inf, "optimal": False, "scope": ""}
+    return certificate(proof, objective)
+
+
+def distribute_certificate(
+    n: int, cycle_times: NDArray[np.float64], counts: NDArray[np.int64]
+) -> dict[str, Any]:
+    """The certificate of hs_distribute_certificate."""
+    p = len(cycle_times)
+    given = n, p, doubles(cycle_times), int64s(counts, p)
+    return _certified(
+        lambda cancel, proof: lib.hs_distribute_certificate(*given, cancel, proof),
+        "makespan",
+        p > LONG,
+    )
+
+
+#: The numbers of hs_pattern_method, by the names of the methods of `lu_pattern`.
+PATTERNS = {
+    "pattern": lib.HS_PATTERN_BEST,
+    "cyclic": lib.HS_PATTERN_CYCLIC,
+    "contiguous": lib.HS_PATTERN_CONTIGUOUS,
+    "given": lib.HS_PATTERN_GIVEN,
+}
+
+
+def pattern(
+    owner: NDArray[np.int32], cycle_times: NDArray[np.float64], method: str, period: int
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Step costs and certificate of hs_pattern_best, which fills owner unless the method is
+    "given"."""
+    n, p = len(owner), len(cycle_times)
+    step_costs = np.empty(max(n - 1, 0))
+    given = n, p, doubles(cycle_times), PATTERNS[method], period
+    found = int32s(owner), doubles(step_costs)
+    proof = _certified(
+        lambda cancel, proof: lib.hs_pattern_best(*given, cancel, *found, proof), "cost", n > LONG
+    )
+    return step_costs, proof
 
 
 ORDERS = {"across": lib.HS_ROW_WISE, "along": lib.HS_COLUMN_WISE}
+WAVEFRONTS = {"panels": lib.HS_WAVEFRONT_PANELS, "cyclic": lib.HS_WAVEFRONT_CYCLIC}
 
 
-def wavefront_makespan(
+def wavefront(
+    length: int,
+    lines: int,
+    times: NDArray[np.float64],
+    method: str,
+    period: int,
+    reach: int,
+    order: str,
+) -> tuple[NDArray[np.int32], int, bool, dict[str, Any]]:
+    """Owners, period, whether redistributed, and certificate of hs_wavefront_best; period 0
+    searches."""
+    owner = np.empty(lines, np.int32)
+    chosen, redistributed = ffi.new("int32_t *"), ffi.new("int32_t *")
+    workers = len(times), doubles(times)
+    problem = length, lines, *workers, WAVEFRONTS[method], period, reach, ORDERS[order]
+    found = int32s(owner), chosen, redistributed
+    proof = _certified(
+        lambda cancel, proof: lib.hs_wavefront_best(*problem, cancel, *found, proof),
+        "makespan",
+        lines * (length + lines) > LONG,
+    )
+    return owner, chosen[0], bool(redistributed[0]), proof
+
+
+def wavefront_certificate(
     length: int, owner: NDArray[np.int32], times: NDArray[np.float64], reach: int, order: str
-) -> float:
-    """Makespan of hs_wavefront_makespan."""
-    makespan = ffi.new("double *")
+) -> dict[str, Any]:
+    """The certificate of hs_wavefront_certificate."""
     problem = (length, len(owner), len(times), doubles(times), int32s(owner), reach, ORDERS[order])
-    cancellable(
-        lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, makespan, ffi.NULL, ffi.NULL),
+    return _certified(
+        lambda cancel, proof: lib.hs_wavefront_certificate(*problem, cancel, proof),
+        "makespan",
         length * len(owner) > LONG,
     )
-    return makespan[0]  # type: ignore[no-any-return]
 
 
 def wavefront_times(
@@ -93,32 +172,6 @@ def wavefront_times(
         lambda cancel: lib.hs_wavefront_makespan(*problem, cancel, *found), start.size > LONG
     )
     return start, end
-
-
-def wavefront_bound(length: int, lines: int, times: NDArray[np.float64], reach: int) -> float:
-    """Lower bound of hs_wavefront_bound."""
-    bound = ffi.new("double *")
-    given = length, lines, len(times), doubles(times), reach
-    cancellable(lambda cancel: lib.hs_wavefront_bound(*given, cancel, bound), len(times) > LONG)
-    return bound[0]  # type: ignore[no-any-return]
-
-
-def wavefront_panels(
-    length: int, lines: int, times: NDArray[np.float64], period: int, reach: int, order: str
-) -> tuple[NDArray[np.int32], int, bool, float]:
-    """Owners, period, whether redistributed, and makespan of hs_wavefront_panels; period 0
-    searches."""
-    owner = np.empty(lines, np.int32)
-    chosen = ffi.new("int32_t *")
-    redistributed = ffi.new("int32_t *")
-    makespan = ffi.new("double *")
-    problem = (length, lines, len(times), doubles(times), period, reach, ORDERS[order])
-    found = int32s(owner), chosen, redistributed, makespan
-    cancellable(
-        lambda cancel: lib.hs_wavefront_panels(*problem, cancel, *found),
-        lines * (length + lines) > LONG,
-    )
-    return owner, chosen[0], bool(redistributed[0]), makespan[0]
 
 
 FACTORS = {"lu": lib.HS_LU, "cholesky": lib.HS_CHOLESKY, "qr": lib.HS_QR}

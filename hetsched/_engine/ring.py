@@ -3,70 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import cancellable, doubles, ffi, int32s, lib
+from .ffi import cancellable, certificate, doubles, effort, ffi, int32s, lib, or_null
 from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
 RING_MOST: int = lib.HS_RING_MOST
 
 #: The numbers of hs_ring_method, by the names that `slice_ring` gives them.
-BATCHED = {
+METHODS = {
     "exact": lib.HS_RING_METHOD_EXACT,
     "best": lib.HS_RING_METHOD_BEST,
     "search": lib.HS_RING_METHOD_SEARCH,
     "multistart": lib.HS_RING_METHOD_MULTISTART,
     "greedy": lib.HS_RING_METHOD_GREEDY,
+    "all": lib.HS_RING_METHOD_ALL,
 }
+_NAMES = {number: name for name, number in METHODS.items()}
+
+#: More workers than these may take longer than a few milliseconds; a search always may.
+_BRIEF = {"exact": 8, "best": 8, "search": 0, "multistart": 80, "greedy": 200, "all": 14}
 
 
-def ring_batch(
-    method: str,
-    times: NDArray[np.float64],
-    links: NDArray[np.float64],
-    work: float,
-    volume: float,
-    relays: bool,
-    rounds: int,
-    seed: int,
-    bound_rounds: int,
-    threads: int,
-    progress: Callable[[float], object] | None,
-) -> tuple[NDArray[Any], ...]:
-    """(rows, p) shares, (rows,) makespans, bounds and whether the rings are exact, of
-    hs_ring_batch."""
-    rows, p = times.shape
-    shares = np.empty((rows, p))
-    makespans = np.empty(rows)
-    bounds = np.empty(rows)
-    exact = np.empty(rows, np.int32)
-    own_times = doubles(times.reshape(-1), rows * p)
-    own_links = doubles(links.reshape(-1), rows * p * p)
-    outputs = (
-        (doubles(shares.reshape(-1)), p),
-        (doubles(makespans), 1),
-        (doubles(bounds), 1),
-        (int32s(exact), 1),
-    )
+class Affine(NamedTuple):
+    """Fixed times: (p, p) of each message, and (p,) of each member's update."""
 
-    def call(first: int, last: int, cancel: Any) -> int:
-        own = ffi.new(
-            "hs_ring *", (p, own_times + first * p, own_links + first * p * p, work, volume, relays)
-        )
-        found = (view + first * width for view, width in outputs)
-        given = BATCHED[method], last - first, own, rounds, seed, bound_rounds, cancel
-        return lib.hs_ring_batch(*given, *found)  # type: ignore[no-any-return]
+    latencies: NDArray[np.float64] | None = None
+    overheads: NDArray[np.float64] | None = None
 
-    over_rows(call, rows, threads, progress)
-    return shares, makespans, bounds, exact.astype(bool)
+
+_LINEAR = Affine()
 
 
 class Ring:
-    """An hs_ring and the arrays that it points to; rings are int32 arrays of its workers."""
+    """An hs_ring and the arrays that it points to.
+
+    A matrix of links or latencies with strides of 0 is one number for all pairs. With links of
+    three dimensions, times and links are a stack, and the other numbers hold for all its rows.
+    """
 
     def __init__(
         self,
@@ -75,35 +53,110 @@ class Ring:
         work: float,
         volume: float,
         relays: bool = False,
+        affine: Affine = _LINEAR,
     ) -> None:
-        self.p = len(times)
-        self._views = doubles(times), doubles(links.reshape(-1), self.p**2)
-        self.handle = ffi.new("hs_ring *", (self.p, *self._views, work, volume, relays))
+        self.p = times.shape[-1]
+        self.rows = times.size // self.p
+        self._times = doubles(times.reshape(-1))
+        own_links, link = _matrix(links, self.rows * self.p**2)
+        latencies, latency = _matrix(affine.latencies, self.p**2)
+        self._views = own_links, latencies, or_null(affine.overheads, doubles, self.p)
+        self._numbers = (work, volume, relays, link, latencies, latency, self._views[2])
+        self.handle = self._row(0)
 
-    def _found(self, function: Any, *given: Any, long: bool) -> NDArray[np.int32]:
-        ring, size, makespan = np.empty(self.p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    def _row(self, row: int) -> Any:
+        links = self._views[0]
+        own = links if links == ffi.NULL else links + row * self.p**2
+        return ffi.new("hs_ring *", (self.p, self._times + row * self.p, own, *self._numbers))
+
+    def best(self, method: str, seed: int, seconds: float | None) -> dict[str, Any]:
+        """The method, ring, shares and certificate of hs_ring_best."""
+        ring, shares = np.empty(self.p, np.int32), np.empty(self.p)
+        size, used = ffi.new("int32_t *"), ffi.new("hs_ring_method *")
+        proof = ffi.new("hs_certificate *")
+        given = self.handle, METHODS[method], effort(seed, seconds)
+        found = int32s(ring), size, doubles(shares), used, proof
         cancellable(
-            lambda cancel: function(self.handle, *given, cancel, int32s(ring), size, makespan), long
+            lambda cancel: lib.hs_ring_best(*given, cancel, *found), self.p > _BRIEF[method]
         )
-        return ring[: size[0]].copy()
+        return {
+            "method": _NAMES[used[0]],
+            "ring": ring[: size[0]].astype(np.int64),
+            "shares": shares,
+            **certificate(proof, "makespan"),
+        }
 
-    def greedy(self, first: int) -> NDArray[np.int32]:
-        """Ring of hs_ring_greedy."""
-        return self._found(lib.hs_ring_greedy, first, long=self.p > (80 if first < 0 else 1000))
+    def batch(
+        self,
+        method: str,
+        seed: int,
+        seconds: float | None,
+        threads: int,
+        progress: Callable[[float], object] | None,
+    ) -> dict[str, NDArray[Any]]:
+        """(rows, p) shares, (rows,) makespans, bounds and whether they are optimal, of
+        hs_ring_batch."""
+        shares = np.empty((self.rows, self.p))
+        makespans, bounds = np.empty(self.rows), np.empty(self.rows)
+        optimal = np.empty(self.rows, np.int32)
+        given = METHODS[method], effort(seed, seconds)
+        outputs = (
+            (doubles(shares.reshape(-1)), self.p),
+            (doubles(makespans), 1),
+            (doubles(bounds), 1),
+            (int32s(optimal), 1),
+        )
 
-    def exact(self) -> NDArray[np.int32]:
-        """Ring of hs_ring_exact."""
-        return self._found(lib.hs_ring_exact, long=self.p > 8)
+        def call(first: int, last: int, cancel: Any) -> int:
+            found = (view + first * width for view, width in outputs)
+            return lib.hs_ring_batch(  # type: ignore[no-any-return]
+                last - first, self._row(first), *given, cancel, *found
+            )
 
-    def search(
-        self, ring: NDArray[np.int32], rounds: int, seed: int
-    ) -> tuple[NDArray[np.int32], int, float]:
-        """Ring, state of the random numbers and makespan that hs_ring_search found from a ring."""
-        found, size = np.resize(ring, self.p), ffi.new("int32_t *", len(ring))
-        state, makespan = ffi.new("uint64_t *", seed), ffi.new("double *")
-        outputs = int32s(found), size, state, makespan
-        cancellable(lambda cancel: lib.hs_ring_search(self.handle, rounds, cancel, *outputs), True)
-        return found[: size[0]].copy(), state[0], makespan[0]
+        over_rows(call, self.rows, threads, progress)
+        return {
+            "makespan": makespans,
+            "bound": bounds,
+            "optimal": optimal.astype(bool),
+            "shares": shares,
+        }
+
+    def certificate(
+        self, ring: NDArray[np.int64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Makespan and bound of hs_ring_certificate for given shares."""
+        proof, order = ffi.new("hs_certificate *"), ring.astype(np.int32)
+        given = self.handle, len(order), int32s(order), doubles(shares, self.p)
+        cancellable(
+            lambda cancel: lib.hs_ring_certificate(*given, cancel, proof), self.p > _BRIEF["exact"]
+        )
+        return proof.value, proof.bound
+
+    def profile(self) -> tuple[NDArray[Any], ...]:
+        """Works, sizes, (k, p) rings, lengths, whether they are proven, and least lengths, of
+        hs_ring_profile."""
+        room, count = 0, ffi.new("int32_t *", 64)
+        least = np.empty(self.p)
+        while count[0] > room:
+            room = count[0]
+            works, lengths = np.empty(room), np.empty(room)
+            sizes, proven = np.empty(room, np.int32), np.empty(room, np.int32)
+            rings = np.empty((room, self.p), np.int32)
+            found = (
+                count,
+                doubles(works),
+                int32s(sizes),
+                int32s(rings.reshape(-1)),
+                doubles(lengths),
+                int32s(proven),
+                doubles(least),
+            )
+            cancellable(
+                lambda cancel: lib.hs_ring_profile(self.handle, room, cancel, *found),  # noqa: B023
+                self.p > _BRIEF["all"],
+            )
+        k = slice(0, count[0])
+        return works[k], sizes[k], rings[k], lengths[k], proven[k].astype(bool), least
 
     def shortest(self) -> NDArray[np.int32]:
         """Ring of hs_ring_shortest."""
@@ -113,16 +166,6 @@ class Ring:
         )
         return ring
 
-    def tour(
-        self, ring: NDArray[np.int32], rounds: int, seed: int
-    ) -> tuple[NDArray[np.int32], int]:
-        """Ring and state of the random numbers of hs_ring_tour, from a ring of all workers."""
-        found, state = np.array(ring, np.int32), ffi.new("uint64_t *", seed)
-        cancellable(
-            lambda cancel: lib.hs_ring_tour(self.handle, rounds, cancel, int32s(found), state), True
-        )
-        return found, state[0]
-
     def lengths(self) -> NDArray[np.float64]:
         """(2^p,) lengths of hs_ring_lengths."""
         lengths = np.empty(2**self.p)
@@ -131,18 +174,11 @@ class Ring:
         )
         return lengths
 
-    def shares(self, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
-        """Shares and makespan of hs_ring_shares."""
-        shares, makespan = np.empty(self.p), ffi.new("double *")
-        given, found = (self.handle, len(ring), int32s(ring)), (doubles(shares), makespan)
-        cancellable(lambda cancel: lib.hs_ring_shares(*given, cancel, *found), self.p > 1000)
-        return shares, makespan[0]
 
-    def bound(self, makespan: float, rounds: int) -> float:
-        """hs_ring_bound."""
-        bound = ffi.new("double *")
-        cancellable(
-            lambda cancel: lib.hs_ring_bound(self.handle, makespan, rounds, cancel, bound),
-            self.p > 200,
-        )
-        return bound[0]  # type: ignore[no-any-return]
+def _matrix(given: NDArray[np.float64] | None, count: int) -> tuple[Any, float]:
+    """The memory of a matrix, or NULL and the number that stands for all its entries."""
+    if given is None:
+        return ffi.NULL, 0.0
+    if not any(given.strides):
+        return ffi.NULL, float(given.reshape(-1)[0])
+    return doubles(given.reshape(-1), count), 0.0

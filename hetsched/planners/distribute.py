@@ -219,20 +219,19 @@ def distribute(
             )
         return _distribute_stack(check.integers("n", n, low=0), times)
     chunks = check.integer("n", n, low=0)
-    dealt, bound = engine.distribute(chunks, times)
-    makespan = bound
-    if counts is not None:
+    if counts is None:
+        dealt, least = engine.distribute(chunks, times)
+        proof: dict[str, Any] = {"makespan": least, "bound": least, "optimal": True}
+    else:
         dealt = _given(counts, chunks, times)
-        with np.errstate(over="ignore", invalid="ignore"):
-            makespan = float(np.where(dealt > 0, dealt * times, 0.0).max())
+        proof = engine.distribute_certificate(chunks, times, dealt)
+    if proof["optimal"]:
+        proof["scope"] = "all allocations"
     return Distribution(
         method="distribute" if counts is None else "given",
-        bound=bound,
-        optimal=makespan <= bound,
-        scope="all allocations" if makespan <= bound else "",
+        **proof,
         counts=check.frozen(dealt),
         displs=later(lambda: displs_of(dealt)),
-        makespan=makespan,
         cycle_times=check.frozen(times),
         **whose(cycle_times, len(times), lazily=True),
     )

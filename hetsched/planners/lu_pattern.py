@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Finish, Plan, Step, certified
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, whose
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
@@ -178,23 +178,14 @@ def lu_pattern(
         period = check.integer("period", period, low=1)
     if owner is not None and (method != "pattern" or period is not None):
         raise ValueError("owner must be given without method and period")
-    dealt, makespans = engine.distribute_prefix(n, times)
+    mine = np.empty(n, np.int32)
     if owner is not None:
         method, mine = "given", check.owners("owner", owner, (n,), times)
-    elif method == "cyclic":
-        mine = np.resize(np.flatnonzero(np.isfinite(times)).astype(np.int32), n)
-    elif method == "contiguous":
-        mine = np.sort(dealt)
-    else:
-        mine = np.resize(dealt[:period], n)[::-1].copy()
-    step_costs = _step_costs(mine, times)
-    cost, bound = _sum(step_costs), _sum(makespans[: n - 1][::-1])
-    proof = certified(bound, cost=cost)
+    step_costs, proof = engine.pattern(mine, times, method, min(period or 0, n))
     return LuPattern(
         method=method,
         asked=asked if method != "given" else "",
         **proof,
-        scope="all allocations" if proof["optimal"] else "",
         owner=check.frozen(mine),
         counts=check.frozen(np.bincount(mine, minlength=len(times))),
         step_costs=check.frozen(step_costs),
@@ -202,22 +193,3 @@ def lu_pattern(
         cycle_times=check.frozen(times),
         **whose(cycle_times, len(times)),
     )
-
-
-def _sum(costs: NDArray[np.float64]) -> float:
-    """Sum in the order of the steps, as the schedule adds them up."""
-    with np.errstate(over="ignore"):
-        return float(np.cumsum(costs)[-1]) if len(costs) else 0.0
-
-
-def _step_costs(owner: NDArray[np.int32], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n - 1,) largest load among the blocks k + 1 .. n - 1, for each k."""
-    backwards = owner[::-1]
-    order = np.argsort(backwards, kind="stable")
-    counts = np.bincount(backwards, minlength=len(times))
-    first = np.repeat(np.cumsum(counts) - counts, counts)
-    own = np.empty(len(owner), np.int64)  # blocks of the owner from the right up to this one
-    own[order] = np.arange(1, len(owner) + 1) - first
-    with np.errstate(over="ignore"):
-        costs: NDArray[np.float64] = np.maximum.accumulate(own * times[backwards])[:-1][::-1].copy()
-    return costs

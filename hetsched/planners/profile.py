@@ -74,8 +74,8 @@ class ProfileDistribution(Plan):
         `distribute_profile` reads a Platform in the same way. The bound has no limits on chunks.
         """
         times = np.where(self.counts > 0, self.counts * platform.cycle_times, 0.0)
-        bound = distribute(int(self.counts.sum()), platform).bound
-        return self._carried(platform, float(times.max()), bound, times=check.frozen(times))
+        proof = distribute(int(self.counts.sum()), platform, counts=self.counts)
+        return self._carried(platform, proof.makespan, proof.bound, times=check.frozen(times))
 
     def _steps(self, finish: Finish) -> list[Step]:
         pairs = zip(self.counts.tolist(), self.times.tolist(), strict=True)

@@ -67,7 +67,7 @@ _PLANNERS: dict[type[Plan], _Again] = {
     ProductPlan: _boxes,
     SliceRing: lambda plan, platform, method: slice_ring(
         platform, work=plan.work, volume=plan.volume, relays=plan.relays,
-        latencies=plan.latencies, **method,
+        latencies=plan.latencies, overheads=plan.overheads, **method,
     ),
     StarPlan: lambda plan, platform, method: plan_product(
         plan.shape[0], plan.shape[1], plan.shape[2], platform, returns=plan.returns, **method

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,22 +17,14 @@ from .._base import check, schema
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
 from .._base.progress import Progress, reporting
-from .._engine.ring import BATCHED, RING_EXACT, RING_MOST, Ring, ring_batch
+from .._engine.ring import METHODS, RING_EXACT, RING_MOST, Affine, Ring
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
-from ..plan import Finish, Plan, Step, certified
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, link_matrix, names_of, whose
-from .stacked import PlanStack, certified_rows, one_by_one, stack_of
+from .stacked import PlanStack, stack_of
 
-METHODS = ("exact", "best", "search", "multistart", "greedy", "all")
 _LEAST, _MOST = 2.0**-200, 2.0**200  # range of cycle-times, links, work and volume
-#: Search: most rounds, and most work: p^2 a round up to 64 workers, p a round for more.
-_ROUNDS, _EFFORT, _LARGE_EFFORT = 4000, 4_000_000, 200_000
-_MOST_ROUNDS = 2**30  # most rounds of one call of the engine
-#: Rounds of the search for a short ring of all workers: one to two seconds for a thousand workers.
-_TOUR_ROUNDS = 10_000
-_BOUND_ROUNDS, _BOUND_EFFORT = 300, 200_000_000
-_FEW = 12  # most workers for which the best ring takes no time to find
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -60,6 +51,8 @@ class SliceRing(Plan):
         Time per unit of volume from row to column.
     latencies : (p, p) float64 array or None
         Additional time of each message from row to column; None if there is none.
+    overheads : (p,) float64 array or None
+        Additional time of each member's update; None if there is none.
     """
 
     ring: NDArray[np.int64]
@@ -71,6 +64,7 @@ class SliceRing(Plan):
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     latencies: NDArray[np.float64] | None = None
+    overheads: NDArray[np.float64] | None = None
 
     _table: ClassVar = {
         "ring": schema.Array("i8", "members", high="p - 1"),
@@ -82,6 +76,7 @@ class SliceRing(Plan):
         "cycle_times": schema.Array("f8", "p", low=_LEAST, high=math.inf),
         "links": schema.Array("f8", "p", "p", high=_MOST),
         "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=_MOST)),
+        "overheads": schema.Maybe(schema.Array("f8", "p", high=_MOST)),
     }
 
     def _check(self) -> None:
@@ -100,25 +95,26 @@ class SliceRing(Plan):
     @property
     def transfers(self) -> NDArray[np.float64]:
         """(q,) time that each member of the ring spends on messages in a step."""
-        return _paid(self.links, self.latencies, self.volume, self.ring)
+        own: NDArray[np.float64] = self.volume * _link_sums(self.links, self.ring)
+        return own if self.latencies is None else own + _link_sums(self.latencies, self.ring)
 
     @property
     def length(self) -> float:
         """Sum over the members of (link to the next + link to the one before) / cycle-time.
 
-        The best order makes this sum small if there are no latencies.
+        The best order makes this sum small if there are no latencies and overheads.
         """
         return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
 
     def _on(self, platform: Platform) -> Plan:
         """The same ring and shares; the members no longer end together."""
         times, matrix = platform.cycle_times, links_between(platform)
-        able = _able(times, matrix)
-        ends = self.shares * self.work * times
-        ends[self.ring] += _paid(matrix, self.latencies, self.volume, self.ring)
-        makespan = float(ends.max())
-        costs, volume = _messages(matrix, self.latencies, self.volume)
-        bound = _bound(times[able], costs, able, self.work, volume, self.relays, makespan)
+        if np.isinf(times[self.ring]).any():
+            raise ValueError("ring must have no worker with an infinite cycle-time")
+        affine = Affine(self.latencies, self.overheads)
+        _require_ranges(times, matrix, self.volume, affine)
+        engine = Ring(times, matrix, self.work, self.volume, self.relays, affine)
+        makespan, bound = engine.certificate(self.ring, self.shares)
         return self._carried(platform, makespan, bound, links=check.frozen(matrix))
 
     def _load(self) -> Any:
@@ -132,15 +128,20 @@ class SliceRing(Plan):
         the member before.
         """
         steps = []
+        updates = self.shares * self.work * np.where(self.shares > 0, self.cycle_times, 0.0)
+        if self.overheads is not None:
+            updates = updates + self.overheads
         before, after = np.roll(self.ring, 1), np.roll(self.ring, -1)
         for i, x, y in zip(self.ring.tolist(), before.tolist(), after.tolist(), strict=True):
-            now = finish(i, 0.0, float(self.shares[i] * self.work * self.cycle_times[i]))
+            now = finish(i, 0.0, float(updates[i]))
             if now > 0.0:
                 steps.append(Step(i, "compute", 0.0, now, f"{self.shares[i]:.2%}"))
             if x == i:
                 continue
             for other, what in ((y, f"to {self.names[y]}"), (x, f"from {self.names[x]}")):
-                duration = float(_paid_to(self.links, self.latencies, self.volume, i, other))
+                duration = self.volume * float(self.links[i, other])
+                if self.latencies is not None:
+                    duration += float(self.latencies[i, other])
                 if duration > 0.0:
                     steps.append(Step(i, "transfer", now, now + duration, what))
                 now += duration
@@ -157,6 +158,7 @@ def slice_ring(
     *,
     speeds: check.Vector | None = None,
     latencies: ArrayLike | None = None,
+    overheads: ArrayLike | None = None,
     relays: bool = False,
     seed: int = 0,
     budget: float | None = None,
@@ -172,6 +174,7 @@ def slice_ring(
     *,
     speeds: ArrayLike | None = None,
     latencies: ArrayLike | None = None,
+    overheads: ArrayLike | None = None,
     relays: bool = False,
     seed: int = 0,
     budget: float | None = None,
@@ -186,6 +189,7 @@ def slice_ring(
     *,
     speeds: ArrayLike | None = None,
     latencies: ArrayLike | None = None,
+    overheads: ArrayLike | None = None,
     relays: bool = False,
     seed: int = 0,
     budget: float | None = None,
@@ -223,6 +227,8 @@ def slice_ring(
     latencies : (p, p) array_like or float, optional
         Additional time of every message from worker i to worker j, >= 0; the diagonal is not read.
         Default: none.
+    overheads : (p,) array_like or float, optional
+        Additional time of the update of every member, with any amount of work, >= 0. Default: none.
     relays : bool
         Whether a member of the ring may have no work and only pass boundaries on. By default every
         member has work.
@@ -253,8 +259,9 @@ def slice_ring(
     -----
     Renard, Robert, Vivien (2003). Worker i in the ring pays volume * (links[i][next] +
     links[i][before]). As in the paper's text, it pays on its own side of the link, for receiving
-    as for sending. Latencies, which make the costs affine, are paid for both messages too. A ring
-    of one worker pays nothing; a ring of two pays both ways.
+    as for sending. Latencies and overheads make the costs affine (section 2 of the paper).
+    Latencies are paid for both messages. A ring of one worker pays its overhead only; a ring of two
+    pays both ways. A member without work, a relay, still pays its overhead.
 
     Examples
     --------
@@ -264,63 +271,107 @@ def slice_ring(
     ([0, 3, 10, 9, 1, 2, 4, 11], 0.151548, True)
     """
     if any(map(check.is_stack, (cycle_times, speeds))):
-        alike: dict[str, Any] = {
-            "work": work,
-            "volume": volume,
-            "method": check.choice("method", method, METHODS),
-            "relays": relays,
-            "seed": seed,
-            "budget": budget,
-            "latencies": latencies,
-        }
-        return _ring_stack(cycle_times, speeds, links, alike, progress)
+        return _ring_stack(
+            cycle_times,
+            speeds,
+            links,
+            {
+                "work": work,
+                "volume": volume,
+                "method": method,
+                "relays": relays,
+                "seed": seed,
+                "budget": budget,
+                "latencies": latencies,
+                "overheads": overheads,
+            },
+            progress,
+        )
     if progress is not None and progress is not False:
         raise ValueError("progress is for stacks of cycle_times")
     times = check.cycle_times(cycle_times, speeds)
     matrix = _links(cycle_times, links, len(times))
-    amount = _amount("work", work, above=0.0)
-    boundary = _amount("volume", volume, low=0.0)
-    asked = check.choice("method", method, METHODS)
-    if not isinstance(relays, bool | np.bool_):
-        raise TypeError(f"relays must be True or False, got {relays!r}")
-    start = check.integer("seed", seed, low=0, high=2**64 - 1)
-    seconds = None if budget is None else check.number("budget", budget, low=0.0)
-
-    able = _able(times, matrix)
-    own = times[able]
-    shares = np.zeros(len(times))
-    own_latencies = None if latencies is None else _latencies(latencies, len(times), able)
-    costs, volume = _messages(matrix, own_latencies, boundary)
-    common = _common(costs, able)
-    if method in ("exact", "best") and common is not None:
-        ring, shares[able], makespan = _homogeneous(own, common, amount, volume)
-        method, bound, scope = "exact", makespan, "all rings"
-    else:
-        engine = Ring(own, _inner(costs, able), amount, volume, bool(relays))
-        if method in ("exact", "best"):
-            method, found = _exact(engine, method, own, start, seconds)
-        else:
-            found = _heuristic(engine, method, own, start, seconds)
-        shares[able], makespan = _shares(engine, found)
-        ring = found.astype(np.int64)
-        exact = method == "exact"
-        bound = makespan if exact else engine.bound(makespan, _bound_rounds(len(own)))
-        shortest = method == "all" and len(own) <= RING_EXACT and (shares[able] > 0).all()
-        scope = "all rings" if exact else "rings of all workers" if shortest else ""
+    step = _Step.of(len(times), work, volume, method, relays, seed, budget, latencies, overheads)
+    affine = _among(step.affine, np.isfinite(times))
+    _require_ranges(times, matrix, step.volume, affine)
+    engine = Ring(times, matrix, step.work, step.volume, step.relays, affine)
+    try:
+        found = engine.best(step.method, step.seed, step.budget)
+    except (InfeasibleError, NotImplementedError) as error:
+        raise _infeasible(error, step.method, int(np.isfinite(times).sum())) from None
+    found |= {name: check.frozen(found[name]) for name in ("ring", "shares")}
     return SliceRing(
-        method=method,
-        asked=asked,
-        **certified(bound, makespan=makespan),
-        scope=scope,
-        ring=check.frozen(able[ring]),
-        shares=check.frozen(shares),
-        work=amount,
-        volume=boundary,
-        relays=bool(relays),
+        **found,
+        asked=step.method,
+        work=step.work,
+        volume=step.volume,
+        relays=step.relays,
         cycle_times=check.frozen(times),
         links=check.frozen(matrix),
-        latencies=None if own_latencies is None else check.frozen(own_latencies),
+        latencies=None if affine.latencies is None else check.frozen(affine.latencies),
+        overheads=None if affine.overheads is None else check.frozen(affine.overheads),
         **whose(cycle_times, len(times)),
+    )
+
+
+class _Step(NamedTuple):
+    """The arguments of `slice_ring` that hold for all platforms of a stack, checked."""
+
+    work: float
+    volume: float
+    method: str
+    relays: bool
+    seed: int
+    budget: float | None
+    affine: Affine
+
+    @classmethod
+    def of(
+        cls,
+        p: int,
+        work: Any,
+        volume: Any,
+        method: Any,
+        relays: Any,
+        seed: Any,
+        budget: Any,
+        latencies: Any,
+        overheads: Any,
+    ) -> _Step:
+        amount = _amount("work", work, above=0.0)
+        boundary = _amount("volume", volume, low=0.0)
+        asked = check.choice("method", method, tuple(METHODS))
+        if not isinstance(relays, bool | np.bool_):
+            raise TypeError(f"relays must be True or False, got {relays!r}")
+        return cls(
+            amount,
+            boundary,
+            asked,
+            bool(relays),
+            check.integer("seed", seed, low=0, high=2**64 - 1),
+            None if budget is None else check.number("budget", budget, low=0.0),
+            Affine(
+                None if latencies is None else _matrix("latencies", latencies, p),
+                None if overheads is None else check.each("overheads", overheads, p),
+            ),
+        )
+
+
+def _infeasible(error: Exception, method: str, workers: int) -> InfeasibleError:
+    """The error for a ring that the engine refuses."""
+    if isinstance(error, InfeasibleError):
+        return InfeasibleError(
+            "the ring of all workers that was found takes less time than the messages of one of"
+            ' them, which would get no work: allow relays, or use method "exact"'
+        )
+    if workers > RING_MOST:
+        return InfeasibleError(
+            f"rings are for up to {RING_MOST} workers with unequal links, got {workers}; methods"
+            ' "exact" and "best" take any number of workers with equal links'
+        )
+    return InfeasibleError(
+        f'method "exact" is for up to {RING_EXACT} workers that could be in the best ring, more'
+        f' of the {workers} could: use method "search" or "best"'
     )
 
 
@@ -333,196 +384,41 @@ def _ring_stack(
 ) -> PlanStack:
     """One ring for each row of the stack."""
     times = check.cycle_times(cycle_times, speeds, stacked=True)
-    p = times.shape[-1]
+    shape, p = times.shape[:-1], times.shape[-1]
     if links is None:
         raise TypeError("links must be given together with a stack of cycle_times")
-    matrices = check.reals(
+    given = check.reals(
         lambda: f"links must be a number or an array of numbers, got {links!r}", links
     )
     try:
-        matrices = np.broadcast_to(matrices, (*times.shape, p))
+        matrices = np.broadcast_to(given, (*shape, p, p)).reshape(-1, p, p)
     except ValueError:
         raise ValueError(
-            f"links of shape {matrices.shape} do not broadcast to {(*times.shape, p)}"
+            f"links of shape {given.shape} do not broadcast to {(*shape, p, p)}"
         ) from None
-    name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
-    stacked = {
-        name: np.array(given, np.float64).reshape(-1, p),
-        "links": matrices.reshape(-1, p, p),
-    }
-    names: dict[str, tuple[Any, ...]] = {
-        "makespan": (np.float64,),
-        "bound": (np.float64,),
-        "optimal": (np.bool_,),
-        "shares": (np.float64, p),
-    }
-    matrices, flat = stacked["links"], times.reshape(-1, p)
-    with reporting(progress) as tell:
-        if _batched(common, p) and _usual(flat, matrices):
-            work = _amount("work", common["work"], above=0.0)
-            volume = _amount("volume", common["volume"], low=0.0)
-            found = ring_batch(
-                common["method"],
-                flat,
-                np.ascontiguousarray(matrices),
-                work,
-                volume,
-                common["relays"],
-                _rounds(p),
-                check.integer("seed", common["seed"], low=0, high=2**64 - 1),
-                _bound_rounds(p),
-                threads_here(),
-                tell,
-            )
-            bound, optimal = certified_rows(found[2], found[1])
-            results = {"makespan": found[1], "bound": bound, "optimal": optimal, "shares": found[0]}
-            return stack_of(
-                times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common
-            )
-        results = one_by_one(slice_ring, names, stacked, common, tell)
-    return stack_of(
-        times.shape[:-1], common["method"], "makespan", results, slice_ring, stacked, common
-    )
-
-
-def _batched(common: dict[str, Any], p: int) -> bool:
-    """Whether the engine can plan the whole stack with these arguments."""
-    if (
-        common["latencies"] is not None
-        or common["budget"] is not None
-        or not isinstance(common["relays"], bool)
-    ):
-        return False
-    return common["method"] in BATCHED and (common["method"] != "exact" or p <= RING_EXACT)
-
-
-def _usual(times: NDArray[np.float64], links: NDArray[np.float64]) -> bool:
-    """Whether no platform of the stack needs an error message or special treatment.
-
-    Then all workers can work, all numbers are in their ranges, and no platform has only equal
-    links.
-    """
-    p = times.shape[-1]
-    between = links[:, ~np.eye(p, dtype=bool)]
-    if p < 2 or p > RING_MOST or not ((times >= _LEAST) & (times <= _MOST)).all():
-        return False
-    proper = (between == 0.0) | ((between >= _LEAST) & (between <= _MOST))
-    return bool(proper.all() and (between != between[:, :1]).any(axis=1).all())
-
-
-def _rounds(p: int) -> int:
-    """Rounds of a search without a budget."""
-    return min(_ROUNDS, 1 + _EFFORT // p**2) if p <= 64 else max(20, _LARGE_EFFORT // p)
-
-
-def _exact(
-    engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
-) -> tuple[str, NDArray[np.int32]]:
+    step = _Step.of(p, **common)
+    name, workers = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
+    stacked = {name: np.array(workers, np.float64).reshape(-1, p), "links": matrices}
+    own = given if given.ndim == 0 else np.ascontiguousarray(matrices)
+    engine = Ring(times, own, step.work, step.volume, step.relays, step.affine)
     try:
-        return "exact", engine.exact()
-    except NotImplementedError:
-        if method == "best":
-            return "search", _heuristic(engine, "search", times, seed, budget)
-        raise InfeasibleError(
-            f'method "exact" is for up to {RING_EXACT} workers that could be in the best ring, more'
-            f' of the {engine.p} could: use method "search" or "best"'
-        ) from None
+        if not _in_range(own[..., ~np.eye(p, dtype=bool)] if own.ndim else own, zero=True).all():
+            raise ValueError("links must be 0 or from 2**-200 to 2**200")
+        with reporting(progress) as tell:
+            results = engine.batch(step.method, step.seed, step.budget, threads_here(), tell)
+    except (ValueError, NotImplementedError):
+        _raise_first(stacked, common)
+        raise
+    return stack_of(shape, step.method, "makespan", results, slice_ring, stacked, common)
 
 
-def _heuristic(
-    engine: Ring, method: str, times: NDArray[np.float64], seed: int, budget: float | None
-) -> NDArray[np.int32]:
-    fastest = int(np.argmin(times))
-    if method == "greedy":
-        return engine.greedy(fastest)
-    if method == "multistart":
-        return engine.greedy(-1)
-    if method == "search":
-        return _searched(engine, engine.greedy(-1 if engine.p <= 64 else fastest), seed, budget)
-    if engine.p <= RING_EXACT:
-        return engine.shortest()
-    return _toured(engine, seed, budget)
-
-
-def _searched(
-    engine: Ring, ring: NDArray[np.int32], seed: int, budget: float | None
-) -> NDArray[np.int32]:
-    """The ring after a search of a fixed length, or as long as the budget allows."""
-    p = engine.p
-    rounds = _rounds(p)
-    end = None if budget is None else time.monotonic() + budget
-    if end is not None:
-        rounds = min(rounds, 100)
-    while True:
-        start = time.monotonic()
-        ring, seed, _ = engine.search(ring, rounds, seed)
-        now = time.monotonic()
-        if end is None or now >= end or p == 1:
-            return ring
-        rounds = max(
-            1, int(min(2 * rounds, _MOST_ROUNDS, rounds * (end - now) / max(now - start, 1e-6)))
-        )
-
-
-def _toured(engine: Ring, seed: int, budget: float | None) -> NDArray[np.int32]:
-    """A short ring of all workers, by a fixed number of rounds or as the budget allows."""
-    ring = np.arange(engine.p, dtype=np.int32)
-    end = None if budget is None else time.monotonic() + budget
-    rounds = min(10 * engine.p, _TOUR_ROUNDS) if end is None else 0
-    while True:
-        ring, seed = engine.tour(ring, rounds, seed)
-        if end is None or time.monotonic() >= end:
-            return ring
-        rounds = engine.p
-
-
-def _shares(engine: Ring, ring: NDArray[np.int32]) -> tuple[NDArray[np.float64], float]:
-    try:
-        return engine.shares(ring)
-    except InfeasibleError:
-        raise InfeasibleError(
-            "the ring of all workers that was found takes less time than the messages of one of"
-            ' them, which would get no work: allow relays, or use method "exact"'
-        ) from None
-
-
-def _homogeneous(
-    times: NDArray[np.float64], link: float, work: float, volume: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """The fastest worker alone, or all workers: section 3 of the paper."""
-    fastest = int(np.argmin(times))
-    rates = times[fastest] / times
-    alone = work * float(times[fastest])
-    together = work * float(times[fastest]) / float(rates.sum()) + 2.0 * volume * link
-    if len(times) == 1 or alone <= together:
-        return np.array([fastest]), (np.arange(len(times)) == fastest).astype(np.float64), alone
-    return np.arange(len(times)), rates / rates.sum(), together
-
-
-def _bound_rounds(p: int) -> int:
-    return min(_BOUND_ROUNDS, 1 + _BOUND_EFFORT // p**2)
-
-
-def _bound(
-    times: NDArray[np.float64],
-    matrix: NDArray[np.float64],
-    able: NDArray[np.int64],
-    work: float,
-    volume: float,
-    relays: bool,
-    makespan: float,
-) -> float:
-    """Lower bound on the time of every ring.
-
-    It is the least time of a ring if there are few workers, or if all links are equal.
-    """
-    common = _common(matrix, able)
-    if common is not None:
-        return _homogeneous(times, common, work, volume)[2]
-    engine = Ring(times, _inner(matrix, able), work, volume, relays)
-    if len(able) <= _FEW:
-        return _shares(engine, engine.exact())[1]
-    return engine.bound(makespan, _bound_rounds(len(able)))
+def _raise_first(stacked: dict[str, NDArray[Any]], common: dict[str, Any]) -> None:
+    """Raise the error of the first platform of a stack that has one alone, if there is one."""
+    for row in range(len(stacked["links"])):
+        try:
+            slice_ring(**{name: values[row] for name, values in stacked.items()}, **common)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"platform {row} of the stack: {error}") from error
 
 
 # ---- profile -------------------------------------------------------------------------------------
@@ -643,65 +539,28 @@ def ring_profile(
     """
     times = check.cycle_times(cycle_times, speeds)
     matrix = _links(cycle_times, links, len(times))
-    able = _able(times, matrix)
-    if len(able) > RING_EXACT:
+    _require_ranges(times, matrix, 1.0, Affine())
+    try:
+        found = Ring(times, matrix, 1.0, 1.0).profile()
+    except NotImplementedError:
         raise InfeasibleError(
-            f"a profile is for up to {RING_EXACT} workers, cycle_times has {len(able)}"
-        )
-    own, inner = times[able], _inner(matrix, able)
-    lengths = Ring(own, inner, 1.0, 1.0).lengths()
-    rates = 1.0 / own
-    speed, sizes = np.zeros(1), np.zeros(1, np.int8)
-    for rate in rates:
-        speed, sizes = np.concatenate((speed, speed + rate)), np.concatenate((sizes, sizes + 1))
-    pieces = _envelope(lengths, speed)
-    rings, flags = [], []
-    for ratio, subset in pieces:
-        members = np.flatnonzero(subset >> np.arange(len(own)) & 1)
-        ring = members[Ring(own[members], _inner(inner, members), 1.0, 1.0).shortest()]
-        paid = _link_sums(inner, ring).max()
-        flags.append(bool((ratio + lengths[subset]) / speed[subset] >= paid * (1 - 1e-12)))
-        rings.append(check.frozen(able[ring]))
-    least = np.full(len(times), np.inf)
-    np.minimum.at(least, sizes[1:].astype(np.int64) - 1, lengths[1:])
+            f"a profile is for up to {RING_EXACT} workers, cycle_times has"
+            f" {int(np.isfinite(times).sum())}"
+        ) from None
+    ratios, sizes, rings, lengths, proven, least = found
     return RingProfile(
-        ratios=check.frozen(np.array([ratio for ratio, _ in pieces])),
-        rings=tuple(rings),
-        lengths=check.frozen(lengths[[subset for _, subset in pieces]]),
+        ratios=check.frozen(ratios),
+        rings=tuple(
+            check.frozen(ring[:size].astype(np.int64))
+            for ring, size in zip(rings, sizes.tolist(), strict=True)
+        ),
+        lengths=check.frozen(lengths),
         least_lengths=check.frozen(least),
-        proven=check.frozen(np.array(flags)),
+        proven=check.frozen(proven),
         cycle_times=check.frozen(times),
         links=check.frozen(matrix),
         names=names_of(cycle_times, len(times)),
     )
-
-
-def _envelope(lengths: NDArray[np.float64], speed: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The lower envelope of the lines (x + length) / speed of the subsets, for x > 0.
-
-    Returns the x from which a line is lowest, and its subset. The first subset is the empty one.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = 1.0 / speed
-        start = lengths * inverse
-    start[0] = np.inf
-    lowest = np.flatnonzero(start == start.min())
-    first, last = int(lowest[np.argmax(speed[lowest])]), len(speed) - 1
-    pieces = [(0.0, first)]
-    pending = [(first, last)]
-    while pending:
-        a, b = pending.pop()
-        if inverse[a] <= inverse[b]:
-            continue
-        x = float((start[b] - start[a]) / (inverse[a] - inverse[b]))
-        times = x * inverse + start
-        times[0] = np.inf
-        c = int(np.argmin(times))
-        if times[c] < min(times[a], times[b]) * (1 - 1e-13):
-            pending += [(c, b), (a, c)]  # the left part first
-        else:
-            pieces.append((x, b))
-    return pieces
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -715,61 +574,30 @@ def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[n
     return sums
 
 
-def _paid_to(
-    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float, i: Any, j: Any
-) -> NDArray[np.float64]:
-    """Time of a message from i to j."""
-    own: NDArray[np.float64] = volume * links[i, j]
-    return own if latencies is None else own + latencies[i, j]
-
-
-def _paid(
-    links: NDArray[np.float64],
-    latencies: NDArray[np.float64] | None,
-    volume: float,
-    ring: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """(q,) time of each member's messages with the next member and with the one before."""
-    own: NDArray[np.float64] = volume * _link_sums(links, ring)
-    return own if latencies is None else own + _link_sums(latencies, ring)
-
-
-def _messages(
-    links: NDArray[np.float64], latencies: NDArray[np.float64] | None, volume: float
-) -> tuple[NDArray[np.float64], float]:
-    """Links and a volume that give the same times of messages without latencies."""
-    if latencies is None:
-        return links, volume
-    alike = links.strides == latencies.strides == (0, 0)
-    part = slice(0, 1) if alike else slice(None)
-    with np.errstate(over="ignore"):
-        costs = volume * links[part, part] + latencies[part, part]
-    if not alike:
-        np.fill_diagonal(costs, 0.0)
-    if (bad := (costs != 0.0) & ~((costs >= _LEAST) & (costs <= _MOST))).any():
-        raise ValueError(
-            f"volume * links + latencies must be 0 or from 2**-200 to 2**200, got {costs[bad][0]:g}"
-        )
-    return (np.broadcast_to(costs[0, 0], links.shape) if alike else costs), 1.0
-
-
-def _latencies(given: ArrayLike, p: int, able: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """(p, p) latencies, 0 from each worker to itself; None if all are 0.
+def _matrix(name: str, given: ArrayLike, p: int) -> NDArray[np.float64]:
+    """(p, p) numbers >= 0, 0 from each worker to itself.
 
     A single number for all of them is broadcast, which takes no memory.
     """
     if np.isscalar(given):
-        number = check.number("latencies", given, low=0.0)
-        return np.broadcast_to(np.float64(number), (p, p)) if number else None
-    matrix = link_matrix(given, p, "latencies")
-    return matrix if matrix[np.ix_(able, able)].any() else None
+        return np.broadcast_to(np.float64(check.number(name, given, low=0.0)), (p, p))
+    return link_matrix(given, p, name)
+
+
+def _among(affine: Affine, able: NDArray[np.bool_]) -> Affine:
+    """The fixed times, None instead of those that are 0 for all workers that can work."""
+    latencies, overheads = affine
+    if latencies is not None:
+        alike = not any(latencies.strides)
+        own = latencies[:1, :1] if alike else latencies[np.ix_(able, able)]
+        latencies = latencies if own.any() else None
+    if overheads is not None and not overheads[able].any():
+        overheads = None
+    return Affine(latencies, overheads)
 
 
 def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
-    """(p, p) links of the platform, or as given.
-
-    A single number for all of them is broadcast, which takes no memory.
-    """
+    """(p, p) links of the platform, or as given."""
     if isinstance(given, Platform) and given.links is not None:
         if links is not None:
             raise TypeError("links must not be given with a Platform that has links")
@@ -784,10 +612,7 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
             f"links must be given{kind}; slice_ring needs links between every two workers, from"
             " Platform.complete or links="
         )
-    if np.isscalar(links):
-        number = check.number("links", links, low=0.0)
-        return np.broadcast_to(np.float64(number), (p, p))
-    return link_matrix(links, p)
+    return _matrix("links", links, p)
 
 
 def links_between(platform: Platform) -> NDArray[np.float64]:
@@ -808,41 +633,42 @@ def _amount(name: str, value: float | None, **limits: float) -> float:
     return number
 
 
-def _able(times: NDArray[np.float64], links: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The workers with a finite cycle-time; ValueError for numbers out of their ranges."""
-    able = np.flatnonzero(np.isfinite(times))
-    bad = np.isfinite(times) & ~((times >= _LEAST) & (times <= _MOST))
-    if bad.any():
+def _in_range(values: NDArray[np.float64], *, zero: bool = False) -> NDArray[np.bool_]:
+    """Whether values are from 2**-200 to 2**200, or perhaps 0."""
+    proper: NDArray[np.bool_] = (values >= _LEAST) & (values <= _MOST)
+    return proper | (values == 0.0) if zero else proper
+
+
+def _require_ranges(
+    times: NDArray[np.float64], links: NDArray[np.float64], volume: float, affine: Affine
+) -> None:
+    """Raise ValueError for numbers out of their ranges."""
+    if (bad := np.isfinite(times) & ~_in_range(times)).any():
         i = int(np.argmax(bad))
         raise ValueError(f"cycle_times[{i}] must be from 2**-200 to 2**200, got {times[i]:g}")
-    for first, rows in check.row_blocks(links[:1, :1] if links.strides == (0, 0) else links):
-        if (bad := (rows != 0.0) & ~((rows >= _LEAST) & (rows <= _MOST))).any():
+    for first, rows in check.row_blocks(_entries(links)):
+        if (bad := ~_in_range(rows, zero=True)).any():
             i, j = (int(k) for k in np.argwhere(bad)[0])
             raise ValueError(
                 f"links[{first + i}][{j}] must be 0 or from 2**-200 to 2**200, got {rows[i, j]:g}"
             )
-    return able
-
-
-def _inner(links: NDArray[np.float64], members: NDArray[np.int64]) -> NDArray[np.float64]:
-    if len(members) > RING_MOST:
-        raise InfeasibleError(
-            f"rings are for up to {RING_MOST} workers with unequal links, got {len(members)}"
+    latencies, overheads = affine
+    if overheads is not None and (bad := ~_in_range(overheads, zero=True)).any():
+        i = int(np.argmax(bad))
+        raise ValueError(
+            f"overheads[{i}] must be 0 or from 2**-200 to 2**200, got {overheads[i]:g}"
         )
-    inner = np.empty((len(members), len(members)))
-    for first, rows in check.row_blocks(inner):
-        rows[:] = links[np.ix_(members[first : first + len(rows)], members)]
-    return inner
+    if latencies is None:
+        return
+    with np.errstate(over="ignore"):
+        costs = volume * _entries(links, latencies) + _entries(latencies, links)
+    if (bad := ~_in_range(costs, zero=True)).any():
+        raise ValueError(
+            f"volume * links + latencies must be 0 or from 2**-200 to 2**200, got {costs[bad][0]:g}"
+        )
 
 
-def _common(links: NDArray[np.float64], members: NDArray[np.int64]) -> float | None:
-    """The cost of a link if it is the same for all members; 0 for one worker, otherwise None."""
-    if len(members) == 1:
-        return 0.0
-    first = float(links[members[0], members[1]])
-    if links.strides == (0, 0):
-        return first
-    for i in members:
-        if ((links[i, members] != first) & (members != i)).any():
-            return None
-    return first
+def _entries(*matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first of some matrices, or one entry of it if each is one number for all pairs."""
+    part = slice(0, 1 if not any(any(matrix.strides) for matrix in matrices) else None)
+    return matrices[0][part, part]

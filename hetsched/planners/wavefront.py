@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Plan, Step, certified
+from ..plan import Plan, Step
 from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
@@ -117,12 +117,11 @@ class Wavefront(Plan):
         return check.frozen(self._times[0])
 
     def _on(self, platform: Platform) -> Plan:
-        times, (rows, cols) = platform.cycle_times, self.shape
-        length, lines = (rows, cols) if self.axis == 1 else (cols, rows)
-        makespan = engine.wavefront_makespan(length, self.owner, times, self.reach, self.order)
-        return self._carried(
-            platform, makespan, engine.wavefront_bound(length, lines, times, self.reach)
+        length = self.shape[1 - self.axis]
+        proof = engine.wavefront_certificate(
+            length, self.owner, platform.cycle_times, self.reach, self.order
         )
+        return self._carried(platform, proof["makespan"], proof["bound"])
 
     def _load(self) -> Any:
         """Tiles of each worker."""
@@ -225,28 +224,16 @@ def wavefront(
             f"rows x cols = {rows} x {cols} tiles are too many: at most 2**31 - 1 lines to deal,"
             " and 2**53 tiles"
         )
-    reach, redistributed = _reach(neighbours), False
-    if method == "panels":
-        chosen = 0 if period is None else min(check.integer("period", period, low=1), lines)
-        owner, chosen, redistributed, makespan = engine.wavefront_panels(
-            length, lines, times, chosen, reach, order
-        )
-    else:
-        if period is not None:
-            raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
-        able = np.flatnonzero(np.isfinite(times)).astype(np.int32)
-        owner, chosen = np.resize(able, lines), len(able)
-        makespan = engine.wavefront_makespan(length, owner, times, reach, order)
-    bound = engine.wavefront_bound(length, lines, times, reach)
+    if method != "panels" and period is not None:
+        raise ValueError(f"period is for method='panels', got {period!r} with {method!r}")
+    wanted = 0 if period is None else min(check.integer("period", period, low=1), lines)
+    owner, chosen, redistributed, proof = engine.wavefront(
+        length, lines, times, method, wanted, _reach(neighbours), order
+    )
     return Wavefront(
         method=method,
         asked=asked,
-        **certified(bound, makespan=makespan),
-        scope=(
-            "sorted panels of any period, ties by index"
-            if method == "panels" and period is None
-            else ""
-        ),
+        **proof,
         shape=(rows, cols),
         axis=axis,
         owner=check.frozen(owner),

@@ -34,11 +34,18 @@ def messages(links: Sequence[Numbers], volume: float, ring: Sequence[int]) -> li
 
 
 def balanced(
-    times: Numbers, links: Sequence[Numbers], work: float, volume: float, ring: Sequence[int]
+    times: Numbers,
+    links: Sequence[Numbers],
+    work: float,
+    volume: float,
+    ring: Sequence[int],
+    overheads: Numbers | None = None,
 ) -> tuple[Fraction, Fraction]:
     """The time at which all members end together, and what the dearest pays: sum (T - paid) / time
     = work."""
     paid = messages(links, volume, ring)
+    if overheads is not None:
+        paid = [b + Fraction(overheads[i]) for b, i in zip(paid, ring, strict=True)]
     rates = [1 / Fraction(times[i]) for i in ring]
     time = (Fraction(work) + sum(b * r for b, r in zip(paid, rates, strict=True))) / sum(rates)
     return time, max(paid)
@@ -51,12 +58,13 @@ def best_time(
     volume: float,
     relays: bool,
     slack: Fraction = Fraction(0),
+    overheads: Numbers | None = None,
 ) -> Fraction:
     """The optimum; without relays a ring counts if all shares are positive by so much of the
     time."""
     best = None
     for ring in rings(len(times)):
-        time, most = balanced(times, links, work, volume, ring)
+        time, most = balanced(times, links, work, volume, ring, overheads)
         if not relays and time * (1 - slack) <= most:
             continue
         value = max(time, most)

@@ -20,6 +20,10 @@ LONG = {
         "t, c = rng.uniform(1, 2, 2000), rng.uniform(1, 2, (2000, 2000))|hs.slice_ring(t, c, 1e5,"
         " 1.0, 'multistart')"
     ),
+    "ring without end": (
+        "problem = [1.0, 2.0], [[0.0, 1.0], [2.0, 0.0]], 3.0, 1.0|hs.slice_ring(*problem, 'search',"
+        " budget=1e308)"
+    ),
     "one wavefront": "t = rng.uniform(1, 2, 50)|hs.wavefront(100_000, 100_000, t, method='cyclic')",
     "starts": (
         "plan = hs.wavefront(10_000, 5000, rng.uniform(1, 2, 50), method='cyclic')|plan.starts"

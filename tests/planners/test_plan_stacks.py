@@ -247,7 +247,7 @@ def test_all_rows_are_planned(rows):
         (
             lambda: hs.slice_ring(np.ones((3, 2)), 1.0, -1, 1),
             ValueError,
-            "platform 0 of the stack: work",
+            "work must be greater than 0",
         ),
         (lambda: hs.max_tasks(-1, np.ones((3, 2))), ValueError, "T must be"),
         (lambda: hs.max_tasks(1, np.ones((3, 2)), send=[1, -1]), ValueError, r"send\[1\]"),

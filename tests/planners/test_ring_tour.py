@@ -14,6 +14,7 @@ from scipy.optimize import LinearConstraint, milp
 from validators import validate
 
 import hetsched as hs
+from hetsched._engine.ring import METHODS
 
 BERLIN = """
 565 575 25 185 345 750 945 685 845 655 880 660 25 230 525 1000 580 1175 650 1130 1605 620 1220 580
@@ -222,3 +223,110 @@ class TestLatencies:
     def test_refused(self, latencies, error, message):
         with pytest.raises(error, match=message):
             hs.slice_ring([1.0, 2.0], [[0, 0], [0, 0]], 10.0, 1.0, latencies=latencies)
+
+
+class TestOverheads:
+    @pytest.mark.parametrize("seed", range(12))
+    @pytest.mark.parametrize("relays", [False, True])
+    def test_optimal(self, seed, relays):
+        """Against all rings in fractions, with links of all kinds and with equal ones."""
+        rng = np.random.default_rng(seed)
+        p, work = int(rng.integers(1, 6)), 20.0
+        times, fixed = rng.uniform(1, 3, p), rng.choice([0.0, 1.0, 4.0, 12.0], p)
+        links = rng.uniform(0, 1, (p, p)) if seed % 3 else np.full((p, p), 0.25)
+        own = rng.uniform(0, 2, (p, p)) if seed % 2 else 0.5
+        plan = hs.slice_ring(times, links, work, 2.0, latencies=own, overheads=fixed, relays=relays)
+        validate(plan)
+        sums = [
+            [
+                2 * Fraction(links[i, j]) + Fraction(np.broadcast_to(own, (p, p))[i, j])
+                for j in range(p)
+            ]
+            for i in range(p)
+        ]
+        best = float(best_time(times.tolist(), sums, work, 1.0, relays, overheads=fixed.tolist()))
+        assert plan.makespan == pytest.approx(best, rel=1e-11)
+        assert plan.optimal
+        for method in ("search", "multistart", "greedy"):
+            other = hs.slice_ring(
+                times, links, work, 2.0, method, latencies=own, overheads=fixed, relays=relays
+            )
+            validate(other)
+            assert other.lower_bound <= best * (1 + 1e-11)
+            assert other.makespan >= best * (1 - 1e-11)
+
+    def test_ring_of_one(self):
+        """A worker pays its overhead alone, too."""
+        plan = hs.slice_ring([1.0, 1.0], 10.0, 4.0, 1.0, overheads=[5.0, 1.0])
+        assert (plan.ring.tolist(), plan.makespan, plan.optimal) == ([1], 5.0, True)
+        one = hs.slice_ring([2.0], 0.0, 4.0, 1.0, overheads=0.5)
+        assert one.makespan == 8.5
+        assert hs.simulate(one).makespan == 8.5
+
+    def test_equal_links(self):
+        """Of any number of workers, those take part whose overhead pays off."""
+        fixed = np.arange(1000.0)
+        plan = hs.slice_ring(np.full(1000, 2.0), 1.0, 1e4, 1.0, overheads=fixed)
+        validate(plan)
+        assert plan.optimal
+        assert plan.ring.tolist() == list(range(len(plan.ring)))
+        assert fixed[len(plan.ring) - 1] < plan.makespan - 2 <= fixed[len(plan.ring)]
+
+    def test_kept(self, tmp_path):
+        """In a file, on another platform, in a new plan; files of earlier versions have none."""
+        platform = hs.Platform.complete([1.0, 2.0, 1.5], np.full((3, 3), 0.5))
+        plan = hs.slice_ring(platform, work=20.0, volume=2.0, overheads=[3.0, 0.0, 1.0])
+        plan.save(tmp_path / "ring.json")
+        assert hs.Plan.load(tmp_path / "ring.json") == plan
+        assert plan.on(platform).makespan == pytest.approx(plan.makespan, rel=1e-14)
+        assert hs.replan(plan, platform).makespan == plan.makespan
+        content = hs.slice_ring(platform, work=20.0, volume=2.0).to_dict()
+        assert content.pop("overheads") is None
+        assert hs.Plan.from_dict(content).overheads is None
+        assert hs.slice_ring(platform, work=20.0, volume=2.0, overheads=0.0).overheads is None
+
+    def test_a_stack(self):
+        times = np.random.default_rng(0).uniform(1, 3, (20, 4))
+        own = np.random.default_rng(1).uniform(0, 1, (4, 4))
+        for method in METHODS:
+            given = {"method": method, "latencies": own, "overheads": [1.0, 2.0, 0.0, 3.0]}
+            given["relays"] = method == "all"
+            stack = hs.slice_ring(times, own + 0.1, 9.0, 1.0, **given)
+            for row in range(20):
+                plan = hs.slice_ring(times[row], own + 0.1, 9.0, 1.0, **given)
+                assert stack[row] == plan
+                assert (stack.makespan[row], stack.bound[row]) == (plan.makespan, plan.bound)
+                assert (stack.optimal[row], stack.shares[row].tolist()) == (
+                    plan.optimal,
+                    plan.shares.tolist(),
+                )
+
+    @pytest.mark.parametrize(
+        ("overheads", "error", "message"),
+        [
+            (-1.0, ValueError, "overheads must be at least 0"),
+            ([1.0, math.nan], ValueError, r"overheads\[1\] is NaN"),
+            ([1.0], ValueError, "overheads must be a number or have 2 entries"),
+            ("x", TypeError, "overheads"),
+            ([0.0, 1e-100], ValueError, r"overheads\[1\] must be 0 or from 2\*\*-200"),
+        ],
+    )
+    def test_refused(self, overheads, error, message):
+        with pytest.raises(error, match=message):
+            hs.slice_ring([1.0, 2.0], [[0, 1], [1, 0]], 10.0, 1.0, overheads=overheads)
+
+
+def test_the_first_platform_with_an_error():
+    """A stack says which platform has it, and what the planner says of this platform alone."""
+    times = np.ones((5, 3))
+    links = np.ones((5, 3, 3))
+    links[3, 1, 2] = 1e-70
+    with pytest.raises(ValueError, match=r"platform 3 of the stack: links\[1\]\[2\] must be 0 or"):
+        hs.slice_ring(times, links, 1.0, 1.0)
+    times[2, 1] = 1e-70
+    with pytest.raises(ValueError, match=r"platform 2 of the stack: cycle_times\[1\] must be from"):
+        hs.slice_ring(times, links, 1.0, 1.0)
+    links = np.ones((2, 3, 3))
+    links[1, 0] = links[1, :, 0] = 50.0
+    with pytest.raises(hs.InfeasibleError, match="platform 1 of the stack: the ring of all"):
+        hs.slice_ring(np.ones((2, 3)), links, 10.0, 1.0, "all")

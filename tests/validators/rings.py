@@ -48,6 +48,11 @@ def _slice_ring(plan: hs.SliceRing) -> None:
         assert not plan.latencies.flags.writeable, "latencies can be written to"
         paid = [x + y for x, y in zip(paid, _paid(plan.latencies, ring), strict=True)]
     same("transfers", plan.transfers, paid, EXACT)
+    fixed = [0.0] * p
+    if plan.overheads is not None:
+        assert not plan.overheads.flags.writeable, "overheads can be written to"
+        fixed = plan.overheads.tolist()
+        paid = [x + fixed[i] for x, i in zip(paid, ring, strict=True)]
     ends = [shares[i] * plan.work * times[i] + x for i, x in zip(ring, paid, strict=True)]
     same("makespan", plan.makespan, max(ends), CLOSE)
     working = [end for i, end in zip(ring, ends, strict=True) if shares[i] > 0]
@@ -62,7 +67,14 @@ def _slice_ring(plan: hs.SliceRing) -> None:
         links = [
             [plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able
         ]
-        least = oracles.ring.best_time([times[i] for i in able], links, plan.work, 1.0, plan.relays)
+        least = oracles.ring.best_time(
+            [times[i] for i in able],
+            links,
+            plan.work,
+            1.0,
+            plan.relays,
+            overheads=[fixed[i] for i in able],
+        )
         assert plan.lower_bound <= float(least) * (1 + CLOSE), (
             f"lower_bound {plan.lower_bound!r}, but {float(least)!r} is possible"
         )

@@ -91,6 +91,32 @@ HS_API hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycl
                                         const int32_t *owner, const int *cancel,
                                         hs_certificate *certificate);
 
+/* Deals n block columns of a matrix to workers for LU and QR. 2001 paper, section 2.4.
+ *   HS_PATTERN_BEST        the reversed list of hs_distribute_prefix. It attains the bound in every
+ *                          step, unless it is repeated
+ *   HS_PATTERN_CYCLIC      for comparison: the workers with finite cycle-times in turn
+ *   HS_PATTERN_CONTIGUOUS  for comparison: the counts of hs_distribute, the blocks of a worker side
+ *                          by side
+ *   HS_PATTERN_GIVEN       the owners that are in `owner`
+ *
+ * Parameters
+ *   n            block columns, >= 1
+ *   period       for HS_PATTERN_BEST: repeat the pattern of so many block columns; the first slice
+ *                may have only the end of it. 0: one slice of n
+ *   owner        [n] out, for HS_PATTERN_GIVEN in: the worker of each block column
+ *   step_costs   [n - 1] out: the largest load among the blocks after block k
+ *   certificate  out: of hs_pattern_certificate. The scope is "all allocations" if it is optimal
+ * HS_ERROR_VALUE also if the sum of the loads overflows. Time O(p + n log p), memory O(n + p). */
+typedef enum hs_pattern_method {
+    HS_PATTERN_BEST = 0,
+    HS_PATTERN_CYCLIC = 1,
+    HS_PATTERN_CONTIGUOUS = 2,
+    HS_PATTERN_GIVEN = 3
+} hs_pattern_method;
+HS_API hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times,
+                                 hs_pattern_method method, int64_t period, const int *cancel,
+                                 int32_t *owner, double *step_costs, hs_certificate *certificate);
+
 /* Kinds of factorisation. HS_LU: P A = L U with partial pivoting. HS_CHOLESKY: A = L L^H (m == n),
  * where a panel is the columns of L from the diagonal on, and only the lower triangle is computed.
  * HS_QR: A = Q R by blocks of Householder reflectors. */
@@ -295,6 +321,28 @@ HS_API hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p,
                                      const double *cycle_times, int32_t period, int64_t reach,
                                      int32_t order, const int *cancel, int32_t *owner,
                                      int32_t *chosen, int32_t *redistributed, double *makespan);
+
+/* Allocates columns by a method, with its certificate.
+ *   HS_WAVEFRONT_PANELS  hs_wavefront_panels
+ *   HS_WAVEFRONT_CYCLIC  for comparison: the workers with finite cycle-times in turn
+ *
+ * Parameters
+ *   period         see hs_wavefront_panels; not read by HS_WAVEFRONT_CYCLIC
+ *   owner, chosen, redistributed  out: see hs_wavefront_panels. For HS_WAVEFRONT_CYCLIC the period is
+ *                  the number of workers that can work
+ *   certificate    out: the makespan and hs_wavefront_bound. The scope is "sorted panels of any
+ *                  period, ties by index" if panels of all periods were tried
+ * HS_ERROR_VALUE also if the makespan overflows; owner, chosen and redistributed are then
+ * undefined. */
+typedef enum hs_wavefront_method {
+    HS_WAVEFRONT_PANELS = 0,
+    HS_WAVEFRONT_CYCLIC = 1
+} hs_wavefront_method;
+HS_API hs_status hs_wavefront_best(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
+                                   hs_wavefront_method method, int32_t period, int64_t reach,
+                                   int32_t order, const int *cancel, int32_t *owner,
+                                   int32_t *chosen, int32_t *redistributed,
+                                   hs_certificate *certificate);
 
 HS_C_END
 #endif

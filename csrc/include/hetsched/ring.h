@@ -8,27 +8,124 @@ HS_C_BEGIN
 
 /* Slices of a matrix on a ring of some of the workers (Renard, Robert, Vivien 2003). In each step
  * of an iteration, a member updates its slice and exchanges a boundary with both neighbours. Member
- * i with the share a_i > 0 of the work ends its step at
- *   a_i work cycle_times[i] + volume (links[i][next] + links[i][before])
- * The best shares make all members end together: T = (work + volume sum (links[i][next] +
- * links[i][before]) / cycle_times[i]) / sum 1 / cycle_times[i]. A ring of one member pays no
- * messages, a ring of two pays both ways.
+ * i with the share a_i > 0 of the work ends its step at a_i work cycle_times[i] + b_i, where it pays
+ *   b_i = overheads[i] + volume (links[i][next] + links[i][before])
+ *         + latencies[i][next] + latencies[i][before]
+ * The best shares make all members end together: T = (work + sum b_i / cycle_times[i]) / sum 1 /
+ * cycle_times[i]. A ring of one member pays its overhead and no messages, a ring of two pays both
+ * ways. Overheads and latencies are the affine costs of section 2 of the paper; by default there
+ * are none.
  *
- * If T is not above the time of every member's messages, the ring is not allowed. With relays it is
- * allowed: it takes as long as the messages of the member that pays most, and members may go
- * without a share. A ring is given from its lowest index on, towards the neighbour with the lower
- * index. All numbers are 0 (only links and the volume) or in 2^-200 .. 2^200; p is at most
- * HS_RING_MOST. */
+ * If T is not above all b_i, a ring of several members is not allowed. With relays it is allowed:
+ * it takes as long as the largest b_i, and members may go without a share; they still pay. A ring is
+ * given from its lowest index on, towards the neighbour with the lower index.
+ *
+ * Work and cycle-times are in 2^-200 .. 2^200, all other numbers are 0 or in that range; so is
+ * volume * link + latency, if there are latencies. p is at most HS_RING_MOST, unless said
+ * otherwise. hs_ring_best, hs_ring_batch, hs_ring_certificate and hs_ring_profile leave out workers
+ * with an infinite cycle-time; the other functions, their parts, need finite cycle-times. */
 enum { HS_RING_MOST = 1 << 14 };
 typedef struct hs_ring {
     int32_t p;
     const double *cycle_times; /* [p] time per unit of work */
     /* [p * p] row i: time per unit of volume from i to each other worker; the diagonal is not
-     * read */
+     * read. NULL: all links are `link` */
     const double *links;
     double work, volume;
-    int32_t relays; /* 0 or 1 */
+    int32_t relays;          /* 0 or 1 */
+    double link;             /* not read if links are given */
+    const double *latencies; /* [p * p] additional time of a message, or NULL: all are `latency` */
+    double latency;          /* not read if latencies are given */
+    const double *overheads; /* [p] additional time of a member's update, or NULL: none */
 } hs_ring;
+
+/* Finds a ring, its shares and a bound.
+ *   HS_RING_METHOD_BEST    the exact ring, or a search if that is not supported
+ *   HS_RING_METHOD_EXACT   the best of all rings; see hs_ring_exact
+ *   HS_RING_METHOD_SEARCH  hs_ring_search from the greedy ring, for up to 64 workers from the best
+ *                          one of all starts
+ *   HS_RING_METHOD_MULTISTART  the best greedy ring of all starts
+ *   HS_RING_METHOD_GREEDY  the greedy ring from the fastest worker, as in section 6.2
+ *   HS_RING_METHOD_ALL     all workers: hs_ring_shortest for up to HS_RING_EXACT workers, for more
+ *                          hs_ring_tour
+ *
+ * Workers with an infinite cycle-time are left out; at least one cycle-time is finite. If all
+ * messages between the other workers cost the same, the methods best and exact are in closed form
+ * (section 3 of the paper, Proposition 1): the worker that is fastest alone, or all workers whose
+ * overhead pays off. That takes any p and O(p log p) time.
+ *
+ * Parameters
+ *   effort       of a search (SEARCH, BEST, and ALL beyond HS_RING_EXACT workers); NULL: the default
+ *   ring         [p] out: the members
+ *   size         out: number of members
+ *   shares       [p] out: see hs_ring_shares
+ *   used         out, may be NULL: the method that found the ring. For HS_RING_METHOD_BEST it is
+ *                HS_RING_METHOD_EXACT or HS_RING_METHOD_SEARCH
+ *   certificate  out: the makespan. The bound is the makespan for an exact ring, else hs_ring_bound.
+ *                The scope is "all rings" for an exact ring, and "rings of all workers" for the
+ *                shortest ring of all workers, if each has work
+ * HS_ERROR_UNSUPPORTED if the method cannot take so many workers. HS_ERROR_INFEASIBLE if the ring
+ * of HS_RING_METHOD_ALL is not allowed. Time and memory as for the functions below. */
+typedef enum hs_ring_method {
+    HS_RING_METHOD_BEST = 0,
+    HS_RING_METHOD_EXACT = 1,
+    HS_RING_METHOD_SEARCH = 2,
+    HS_RING_METHOD_MULTISTART = 3,
+    HS_RING_METHOD_GREEDY = 4,
+    HS_RING_METHOD_ALL = 5
+} hs_ring_method;
+HS_API hs_status hs_ring_best(const hs_ring *problem, hs_ring_method method,
+                              const hs_effort *effort, const int *cancel, int32_t *ring,
+                              int32_t *size, double *shares, hs_ring_method *used,
+                              hs_certificate *certificate);
+
+/* hs_ring_best for many platforms, each with the same result as alone.
+ *   rows       >= 0 platforms
+ *   problem    cycle_times is [rows * p], links is [rows * p * p] or NULL; the other fields hold
+ *              for all platforms
+ *   effort     of each platform
+ *   shares     [rows * p] out
+ *   makespans  [rows] out
+ *   bounds     [rows] out: of the certificates
+ *   optimal    [rows] out: of the certificates
+ * An error of one platform is returned for the whole call; the outputs are then undefined. */
+HS_API hs_status hs_ring_batch(int64_t rows, const hs_ring *problem, hs_ring_method method,
+                               const hs_effort *effort, const int *cancel, double *shares,
+                               double *makespans, double *bounds, int32_t *optimal);
+
+/* Certificate of any ring, with the best shares or with given ones.
+ *   ring    [size] different workers with finite cycle-times, in order
+ *   shares  [p] >= 0, their sum is 1 up to 1e-9; 0 outside of the ring. NULL: those of
+ *           hs_ring_shares. Given shares need not be balanced
+ * The bound is the makespan of the best ring if all messages cost the same, or if at most 12
+ * workers have a finite cycle-time; else hs_ring_bound. HS_ERROR_INFEASIBLE for a ring that is not
+ * allowed, if shares are NULL; HS_ERROR_UNSUPPORTED for more than HS_RING_MOST workers, unless all
+ * messages cost the same and shares are given. */
+HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring,
+                                     const double *shares, const int *cancel,
+                                     hs_certificate *certificate);
+
+/* Finds the best ring for every amount of work. The time of a ring is linear in the work, so the
+ * best times are the lower envelope of the lines of all subsets; it is searched from both ends.
+ *   problem        the work is not read; relays must be 0. Workers with an infinite cycle-time are
+ *                  left out
+ *   room           number of rings that the outputs have room for
+ *   count          out: number of rings. If it is above room, only `room` of them are written:
+ *                  call again with so much room
+ *   works          [room] out: ring k is best from works[k] to works[k + 1]; the first is 0
+ *   sizes          [room] out: number of members
+ *   rings          [room * p] out: the members of ring k from entry k p on
+ *   lengths        [room] out: sum of b_i / cycle_times[i] over the members; the ring takes (work +
+ *                  length) / sum 1 / cycle_times[i]
+ *   proven         [room] out: 1 if each member has a share for all these amounts of work, so that
+ *                  the ring is optimal; 0: its time is a lower bound
+ *   least_lengths  [p] out: the least length of all rings of 1, 2, ..., p workers; infinite for more
+ *                  workers than can take part
+ * HS_ERROR_UNSUPPORTED if more than HS_RING_EXACT workers have a finite cycle-time. Time O(2^p p^2),
+ * and as much again for each ring; memory as for hs_ring_exact, and 16 2^p bytes. */
+HS_API hs_status hs_ring_profile(const hs_ring *problem, int32_t room, const int *cancel,
+                                 int32_t *count, double *works, int32_t *sizes, int32_t *rings,
+                                 double *lengths, int32_t *proven, double *least_lengths);
 
 /* Computes the shares in a given ring. If T is not above all messages, the members that have work
  * end together.
@@ -67,8 +164,8 @@ enum { HS_RING_EXACT = 22 };
 HS_API hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring,
                                int32_t *size, double *makespan);
 
-/* Finds the ring of all p workers with the least sum (links[i][next] + links[i][before]) /
- * cycle_times[i], whether it is allowed or not; if the volume is 0, any ring. p at most
+/* Finds the ring of all p workers with the least sum b_i / cycle_times[i], whether it is allowed or
+ * not; if messages cost nothing, any ring. p at most
  * HS_RING_EXACT, else HS_ERROR_UNSUPPORTED.
  *   ring  [p] out */
 HS_API hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int32_t *ring);
@@ -84,7 +181,7 @@ HS_API hs_status hs_ring_shortest(const hs_ring *problem, const int *cancel, int
 HS_API hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel,
                               int32_t *ring, uint64_t *state);
 
-/* Computes that least sum, times volume / work, for every subset; 0 for single workers.
+/* Computes that least sum, divided by the work, for every subset; 0 for the empty one.
  *   lengths  [2^p] out: bit i of the index stands for worker i */
 HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, double *lengths);
 
@@ -95,43 +192,6 @@ HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, doub
  * Time O(p^2) per round, memory O(p^2). */
 HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
                                const int *cancel, double *bound);
-
-/* Finds rings for many platforms, each with the same result as alone.
- *   HS_RING_METHOD_EXACT   the exact ring
- *   HS_RING_METHOD_BEST    the exact ring, or a search if that is not supported
- *   HS_RING_METHOD_SEARCH  a search from the greedy ring (for up to 64 workers the best of all
- *                          starts)
- *   HS_RING_METHOD_MULTISTART  the best greedy ring of all starts
- *   HS_RING_METHOD_GREEDY  the greedy ring from the fastest worker
- *
- * Parameters
- *   rows          >= 0 platforms
- *   problem       cycle_times is [rows * p], links [rows * p * p]; the other fields hold for all
- *                 platforms
- *   rounds, seed  of hs_ring_search
- *   bound_rounds  of hs_ring_bound
- *   shares        [rows * p] out, of hs_ring_shares
- *   makespans     [rows] out, of hs_ring_shares
- *   bounds        [rows] out: hs_ring_bound, or the makespan if the ring is exact
- *   exact         [rows] out: 1 if it is the best of all rings
- * An error of one platform is returned for the whole call; the outputs are then undefined. */
-typedef enum hs_ring_method {
-    HS_RING_METHOD_EXACT = 0,
-    HS_RING_METHOD_BEST = 1,
-    HS_RING_METHOD_SEARCH = 2,
-    HS_RING_METHOD_MULTISTART = 3,
-    HS_RING_METHOD_GREEDY = 4
-} hs_ring_method;
-HS_API hs_status hs_ring_batch(hs_ring_method method, int64_t rows, const hs_ring *problem,
-                               int64_t rounds, uint64_t seed, int32_t bound_rounds,
-                               const int *cancel, double *shares, double *makespans, double *bounds,
-                               int32_t *exact);
-
-/* Certificate of any ring that is allowed: the makespan of hs_ring_shares, with hs_ring_bound for
- * that number of rounds as the bound. */
-HS_API hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_t *ring,
-                                     int32_t rounds, const int *cancel,
-                                     hs_certificate *certificate);
 
 HS_C_END
 #endif
