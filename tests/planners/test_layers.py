@@ -26,7 +26,6 @@ from oracles.layers import (
 )  # fmt: skip
 
 import hetsched as hs
-from hetsched._engine.layers import Layers
 from hetsched.planners.layers import METHODS, MODES
 
 INF, NAN = math.inf, math.nan
