@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +32,15 @@ def partition_cuboids(
     """tree and cost of hs_partition_cuboids."""
     p = len(volumes)
     tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = p, doubles(volumes), doubles(faces, 3), axes, or_null(order, int32s, int(np.count_nonzero(volumes))), tries, seed
+    given = (
+        p,
+        doubles(volumes),
+        doubles(faces, 3),
+        axes,
+        or_null(order, int32s, int(np.count_nonzero(volumes))),
+        tries,
+        seed,
+    )
     cancellable(
         lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16
     )
@@ -130,3 +136,42 @@ class Layers(layers.Layers):
             lambda cancel: lib.hs_layers_best(self.handle, work, cancel, *outputs), self.p > 6
         )
         return order, counts, bool(optimal[0])
+
+
+# ---- LU on a grid of blocks ----------------------------------------------------------------------
+
+
+def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(n, n) owners of hs_lu_grid_deal."""
+    owner = np.empty((n, n), np.int32)
+    given = n, len(times), doubles(times), int32s(plan), len(plan)
+    cancellable(
+        lambda cancel: lib.hs_lu_grid_deal(*given, cancel, int32s(owner.reshape(-1))),
+        owner.size > LONG,
+    )
+    return owner
+
+
+def lu_grid_evaluate(
+    owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Loads, traffic and what each worker receives, of hs_lu_grid_evaluate."""
+    n, p = len(owner), len(times)
+    loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
+    given = n, p, doubles(times), int32s(owner.reshape(-1), n * n)
+    found = doubles(loads), int64s(traffic), int64s(received)
+    cancellable(lambda cancel: lib.hs_lu_grid_evaluate(*given, cancel, *found), owner.size > LONG)
+    return loads, traffic, received
+
+
+def lu_grid_bound(
+    n: int, times: NDArray[np.float64], link_cost: float = 0.0
+) -> NDArray[np.float64]:
+    """(n,) bounds of hs_lu_grid_bound."""
+    bounds = np.empty(n)
+    given = n, len(times), doubles(times), link_cost
+    cancellable(
+        lambda cancel: lib.hs_lu_grid_bound(*given, cancel, doubles(bounds)),
+        n * len(times) > LONG // 10,
+    )
+    return bounds

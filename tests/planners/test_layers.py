@@ -24,6 +24,7 @@ from oracles.layers import (
     relaxed_end,
     rounded,
 )  # fmt: skip
+from stages import Layers
 
 import hetsched as hs
 from hetsched.planners.layers import METHODS, MODES
