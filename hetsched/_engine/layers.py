@@ -82,7 +82,7 @@ def layers_plan(
     n: int,
     cycle_times: NDArray[np.float64],
     link_costs: NDArray[np.float64],
-    memory: NDArray[np.float64] | None,
+    memory: NDArray[np.float64],
     disk: bool,
     given: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> LayersFound:
@@ -101,7 +101,7 @@ def layers_plan(
             doubles(compute.reshape(-1)), doubles(shares), 0.0,
         ),
     )  # fmt: skip
-    views = doubles(cycle_times), doubles(link_costs, p), or_null(memory, doubles, p)
+    views = doubles(cycle_times), doubles(link_costs, p), doubles(memory, p)
     product = ffi.new("hs_layers_product *", (MODES[mode], p, n, *views, disk))
     proof = ffi.new("hs_certificate *")
     cancellable(
@@ -127,7 +127,7 @@ def layers_batch(
     n: int,
     cycle_times: NDArray[np.float64],
     link_costs: NDArray[np.float64],
-    memory: NDArray[np.float64] | None,
+    memory: NDArray[np.float64],
     disk: bool,
     threads: int,
     progress: Callable[[float], object] | None,
@@ -139,15 +139,14 @@ def layers_batch(
     makespans, bounds, optimal = np.empty(rows), np.empty(rows), np.empty(rows, np.int32)
     times = doubles(cycle_times.reshape(-1), rows * p)
     costs = doubles(link_costs.reshape(-1), rows * p)
-    limits = None if memory is None else doubles(memory.reshape(-1), rows * p)
+    limits = doubles(memory.reshape(-1), rows * p)
     whole = int64s(counts.reshape(-1))
     numbers = doubles(makespans), doubles(bounds), int32s(optimal)
 
     def call(first: int, last: int, cancel: Any) -> int:
         at = first * p
-        room = ffi.NULL if limits is None else limits + at
         own = ffi.new(
-            "hs_layers_product *", (MODES[mode], p, n, times + at, costs + at, room, disk)
+            "hs_layers_product *", (MODES[mode], p, n, times + at, costs + at, limits + at, disk)
         )
         found = (view + first for view in numbers)
         return lib.hs_layers_batch(METHODS[method], last - first, own, cancel, whole + at, *found)  # type: ignore[no-any-return]

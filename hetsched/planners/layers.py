@@ -6,7 +6,8 @@ The inner dimension is divided, and every worker computes a layer of the whole r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
@@ -139,10 +140,9 @@ class LayersPlan(Plan):
         memory = memory_of(elements_of(platform), (len(platform),))
         require_fit(self.names, self.elements_held, memory)
         costs = self._star_links(platform)
-        _require_range(self.n, platform.cycle_times, costs)
-        limits = None if np.isinf(memory).all() else memory
-        given = self.mode, self.n, platform.cycle_times, costs, limits, self.disk
-        found = engine.layers_plan("given", *given, (self.order, self.counts))
+        given = "given", self.mode, self.n, platform.cycle_times, costs, memory, self.disk
+        with _naming(self.n, platform.cycle_times, costs, memory, self.disk):
+            found = engine.layers_plan(*given, (self.order, self.counts))
         return self._carried(
             platform,
             found.proof["makespan"],
@@ -323,9 +323,8 @@ def layers_star(
     costs = check.each("link_costs", given, p)
     room = memory_of(elements_of(cycle_times) if memory is None else memory, (p,))
     disk = check.flag("disk", disk)
-    limits = _require_room(side, times, room, disk)
-    _require_range(side, times, costs)
-    found = engine.layers_plan(method, mode, side, times, costs, limits, disk)
+    with _naming(side, times, costs, room, disk):
+        found = engine.layers_plan(method, mode, side, times, costs, room, disk)
     held = 2 * side * found.counts + beside(side, disk)
     return LayersPlan(
         method=method,
@@ -365,12 +364,11 @@ def _layers_stack(
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
     room = memory_of(memory, times.shape)
-    limits = _require_room(n, times, room, disk)
-    _require_range(n, times, costs)
     shape, p = times.shape[:-1], times.shape[-1]
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
-    with reporting(progress) as tell:
+    with reporting(progress) as tell, _naming(n, times, costs, room, disk):
         threads = threads_for(engine.is_brief_batch(method, *rows[0].shape), tell)
+        limits = np.ascontiguousarray(room.reshape(-1, p))
         results = engine.layers_batch(method, mode, n, *rows, limits, disk, threads, tell)
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
     stacked = {
@@ -389,32 +387,35 @@ def _layers_stack(
     )
 
 
-def _require_room(
-    n: int, times: NDArray[np.float64], memory: NDArray[np.float64], disk: bool
-) -> NDArray[np.float64] | None:
-    """The memory, or None if nobody has a limit. InfeasibleError if it does not hold all layers."""
-    if np.isinf(memory).all():
-        return None
-    most = room_of(n, memory, beside(n, disk))
-    held = np.where(np.isfinite(times), most, 0).sum(axis=-1)
-    if (short := held < n).any():
-        i, where = check.first(short)
-        raise InfeasibleError(too_little(n, disk, held[i], where))
-    return memory
+@contextmanager
+def _naming(
+    n: int,
+    times: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    memory: NDArray[np.float64],
+    disk: bool,
+) -> Iterator[None]:
+    """A context for calls of the engine: its errors name the argument and its entry."""
+    try:
+        yield
+    except ValueError:
+        held = np.where(np.isfinite(times), room_of(n, memory, beside(n, disk)), 0).sum(axis=-1)
+        if (short := held < n).any():
+            i, where = check.first(short)
+            raise InfeasibleError(too_little(n, disk, held[i], where)) from None
+        _require_range("cycle_times", times, max(n, 1) ** 2, "n^2")
+        _require_range("link_costs", costs, 2 * max(n, 1), "2 n")
+        raise
 
 
-def _require_range(n: int, times: NDArray[np.float64], costs: NDArray[np.float64]) -> None:
-    """ValueError unless the engine can compute with the times of a layer."""
-    for name, values, factor, what in (
-        ("cycle_times", times, max(n, 1) ** 2, "n^2"),
-        ("link_costs", costs, 2 * max(n, 1), "2 n"),
-    ):
-        with np.errstate(over="ignore"):
-            scaled = values * float(factor)
-        bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
-        if bad.any():
-            i, where = check.first(bad)
-            raise ValueError(
-                f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}:"
-                " give times in another unit"
-            )
+def _require_range(name: str, values: NDArray[np.float64], factor: int, what: str) -> None:
+    """ValueError unless the engine can compute with these times of a layer."""
+    with np.errstate(over="ignore"):
+        scaled = values * float(factor)
+    bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
+    if bad.any():
+        i, where = check.first(bad)
+        raise ValueError(
+            f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}:"
+            " give times in another unit"
+        ) from None
