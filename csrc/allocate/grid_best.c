@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cancel.h"
 #include "core/numbers.h"
 #include "hetsched.h"
 
@@ -38,6 +39,18 @@ static double sum_steps(int32_t n, const double *steps)
     return sum;
 }
 
+/* Copies the map that is tried row by row, because a large one takes long. */
+static hs_status keep_map(search *s)
+{
+    if (s->trial.owner == s->best->owner) return HS_OK;
+    const size_t n = (size_t)s->n;
+    for (size_t i = 0; i < n; i++) {
+        if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
+        memcpy(s->best->owner + i * n, s->trial.owner + i * n, n * sizeof *s->trial.owner);
+    }
+    return HS_OK;
+}
+
 /* Evaluates the map that is tried. It becomes the best one if its cost is less, or the same with
  * less traffic. */
 static hs_status judge_map(search *s, hs_lu_grid_method method)
@@ -57,11 +70,10 @@ static hs_status judge_map(search *s, hs_lu_grid_method method)
     s->cost = cost;
     s->sent = sent;
     s->best->makespan = makespan;
-    if (t->owner != s->best->owner) memcpy(s->best->owner, t->owner, n * n * sizeof *t->owner);
     memcpy(s->best->loads, t->loads, n * sizeof *t->loads);
     memcpy(s->best->traffic, t->traffic, n * sizeof *t->traffic);
     memcpy(s->best->received, t->received, (size_t)s->p * sizeof *t->received);
-    return HS_OK;
+    return keep_map(s);
 }
 
 static hs_status deal_map(search *s, int32_t length, hs_lu_grid_method method)
@@ -126,9 +138,11 @@ static hs_status try_cyclic(search *s)
         if (s->able % rows) continue;
         const int32_t columns = s->able / rows;
         int32_t *owner = s->trial.owner;
-        for (int32_t i = 0; i < s->n; i++)
+        for (int32_t i = 0; i < s->n; i++) {
+            if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
             for (int32_t j = 0; j < s->n; j++)
                 *owner++ = s->workers[i % rows * columns + j % columns];
+        }
         status = judge_map(s, HS_LU_GRID_CYCLIC);
     }
     return status;

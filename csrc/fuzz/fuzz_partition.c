@@ -389,12 +389,12 @@ static void best_cuboids(bytes *in)
                     .alpha = weights[0],
                     .beta = weights[1],
                     .gamma = weights[2]};
-    const int whole = pick_below(in, 2);
-    if (whole) {
+    if (pick_below(in, 2)) {
         x.m = draw_side(in);
         x.n = draw_side(in);
         x.k = draw_side(in);
     }
+    const int whole = x.m || x.n || x.k;
     const hs_effort effort = {take_byte(in), 0, 0};
     const hs_cuboids_method method = (hs_cuboids_method)pick_below(in, 6);
     double *boxes = new_output(in, 6 * (size_t)p * sizeof *boxes);

@@ -108,9 +108,15 @@ def layers_plan(
         lambda cancel: lib.hs_layers_plan(product, METHODS[method], cancel, found, proof),
         p > (6 if method == "best" else 50),
     )
-    order = order[: found.served].astype(np.int64)
-    own = counts, order, receive, compute, shares, found.relaxed
-    return LayersFound(*own, certificate(proof, "makespan"))
+    return LayersFound(
+        counts=counts,
+        order=order[: found.served].astype(np.int64),
+        receive=receive,
+        compute=compute,
+        shares=shares,
+        relaxed=found.relaxed,
+        proof=certificate(proof, "makespan"),
+    )
 
 
 def layers_room(n: int, beside: int, memory: NDArray[np.float64]) -> NDArray[np.int64]:
