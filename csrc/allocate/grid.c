@@ -287,7 +287,7 @@ static hs_status raise_bounds(int32_t n, int32_t p, const double *cycle_times, d
     for (int32_t i = 0; i < p && !status; i++) speeds[i] = fastest / cycle_times[i];
     if (!status) qsort(speeds, (size_t)p, sizeof *speeds, hs__ascending);
     for (int32_t k = 0; k < n && !status; k++) least[k] = INFINITY;
-    for (int32_t q = p; q-- > 0 && !status && speeds[q] > 0.0;) {
+    for (int32_t q = p - 1; q >= 0 && !status && speeds[q] > 0.0; q--) {
         together += speeds[q];
         roots += sqrt(speeds[q]);
         const double time = fastest / together;

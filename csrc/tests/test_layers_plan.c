@@ -173,14 +173,12 @@ static void refusals(void)
         {0, 3, 100, zero, one, NULL, 0},
         {0, 3, 100, endless, one, NULL, 0},
         {0, 3, 100, one, endless, NULL, 0},
-        {0, 3, 100, huge, one, NULL, 0}, /* n^2 times as much is out of range */
-        {0, 3, 100, one, huge + 0, NULL, 0},
+        {0, 3, 100, huge, one, NULL, 0},            /* n^2 times as much is out of range */
         {0, 3, HS_LAYERS_SIDE, most, one, NULL, 0}, /* overflows, and is not infinite */
         {0, 3, HS_LAYERS_SIDE, one, most, NULL, 0},
         {0, 3, 100, one, one, (const double[]){1, NAN, 1}, 0},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        if (wrong[k].link_costs == huge && wrong[k].n == 100) continue; /* in range */
         CHECK(hs_layers_plan(&wrong[k], HS_LAYERS_EXACT, NULL, &result, &c) == HS_ERROR_VALUE);
         CHECK(hs_layers_batch(HS_LAYERS_EXACT, 1, &wrong[k], NULL, a.counts, &makespan, &bound,
                               &optimal) == HS_ERROR_VALUE);
@@ -195,10 +193,8 @@ static void refusals(void)
     CHECK(hs_layers_batch(HS_LAYERS_EXACT, 0, &x, NULL, NULL, NULL, NULL, NULL) == HS_OK);
     const hs_layers_product tight = {0, 3, 5, one, one, little, 0};
     CHECK(hs_layers_plan(&tight, HS_LAYERS_BEST, NULL, &result, &c) == HS_OK);
-    const hs_layers_product short_of = {0, 3, 5, one, one, little + 1, 0};
-    hs_layers_product two = short_of;
-    two.p = 1; /* room for three layers */
-    CHECK(hs_layers_plan(&two, HS_LAYERS_BEST, NULL, &result, &c) == HS_ERROR_INFEASIBLE);
+    const hs_layers_product short_of_room = {0, 1, 5, one, one, little + 1, 0};
+    CHECK(hs_layers_plan(&short_of_room, HS_LAYERS_BEST, NULL, &result, &c) == HS_ERROR_INFEASIBLE);
     c.value = -7;
     const int32_t orders[][3] = {{0, 0, 1}, {0, 1, 3}, {-1, 1, 0}};
     for (int k = 0; k < 5; k++) {
