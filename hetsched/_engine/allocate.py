@@ -283,7 +283,7 @@ def lu_grid_best(
     found, proof = ffi.new("hs_lu_grid_method *"), ffi.new("hs_certificate *")
     cancellable(
         lambda cancel: lib.hs_lu_grid_best(grid, _LU_GRIDS[method], cancel, found, result, proof),
-        n * (n + p) > LONG // 10 or p > 8,
+        4 * n * (n + p) > LONG or p > 11,
     )
     name = _LU_GRID_NAMES[found[0]]
     own = name, owner, loads, ideal, traffic, received, result.makespan
