@@ -62,23 +62,30 @@ hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const 
     return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }
 
-hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times,
+hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, double link_cost,
                                  const int32_t *owner, const int *cancel,
                                  hs_certificate *certificate)
 {
     if (n < 1 || !certificate) return HS_ERROR_VALUE;
     double *loads = malloc(2 * (size_t)n * sizeof *loads);
+    int64_t *traffic = malloc((size_t)n * sizeof *traffic);
     double value = 0.0;
     double bound = 0.0;
-    if (!loads) return HS_ERROR_MEMORY;
-    hs_status status = hs_lu_grid_evaluate(n, p, cycle_times, owner, cancel, loads, NULL, NULL);
-    if (!status) status = hs_lu_grid_bound(n, p, cycle_times, cancel, loads + n);
+    int64_t sent = 0;
+    hs_status status = loads && traffic ? hs_lu_grid_evaluate(n, p, cycle_times, owner, cancel,
+                                                              loads, traffic, NULL)
+                                        : HS_ERROR_MEMORY;
+    if (!status) status = hs_lu_grid_bound(n, p, cycle_times, link_cost, cancel, loads + n);
     for (int32_t k = 0; !status && k < n; k++) {
         value += loads[k];
         bound += loads[n + k];
+        sent += traffic[k];
     }
     free(loads);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    free(traffic);
+    return status ? status
+                  : hs_certificate_of("cost", HS_MINIMISED, value + link_cost * (double)sent, bound,
+                                      certificate);
 }
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "allocate/load.h"
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/sort.h"
 #include "hetsched.h"
 
 /* For each entry of a floorplan: the number of entries of its subtree, and the time per block if
@@ -266,11 +267,50 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
-hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, const int *cancel,
-                           double *bounds)
+/* ---- the bound ------------------------------------------------------------------------------- */
+
+/* Raises the least load of each step to the least load + link_cost * traffic. A worker with a of the
+ * m x m blocks receives at least 2 sqrt(a) blocks of the panel and of the pivot row; from the sum
+ * over the workers, the 2 m blocks that are owned by some worker are subtracted. Within a limit on
+ * the load the sum of the roots, which is concave, is least if the fastest workers have all that
+ * they can do in it. Between two such limits the cost is concave in the limit, so one of them is
+ * best: the limit at which the q fastest workers share the blocks. */
+static hs_status raise_bounds(int32_t n, int32_t p, const double *cycle_times, double link_cost,
+                              const int *cancel, double *bounds)
+{
+    const double fastest = fastest_of(p, cycle_times);
+    double *speeds = malloc((size_t)p * sizeof *speeds);
+    double *least = malloc((size_t)n * sizeof *least);
+    hs_status status = speeds && least ? HS_OK : HS_ERROR_MEMORY;
+    double together = 0.0;
+    double roots = 0.0;
+    for (int32_t i = 0; i < p && !status; i++) speeds[i] = fastest / cycle_times[i];
+    if (!status) qsort(speeds, (size_t)p, sizeof *speeds, hs__ascending);
+    for (int32_t k = 0; k < n && !status; k++) least[k] = INFINITY;
+    for (int32_t q = p - 1; q >= 0 && !status && speeds[q] > 0.0; q--) {
+        together += speeds[q];
+        roots += sqrt(speeds[q]);
+        const double time = fastest / together;
+        const double extra = 2.0 * (roots / sqrt(together) - 1.0);
+        for (int32_t k = 0; k < n; k++) {
+            const double m = n - 1 - k;
+            least[k] = fmin(least[k], m * m * time + link_cost * (extra * m));
+        }
+        if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
+    }
+    /* margin for the rounding of the sums */
+    for (int32_t k = 0; k < n && !status; k++)
+        bounds[k] = fmax(bounds[k], least[k] * (1.0 - 1e-14));
+    free(speeds);
+    free(least);
+    return status;
+}
+
+hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, double link_cost,
+                           const int *cancel, double *bounds)
 {
     if (n < 1 || n > HS_LU_GRID_MOST || p < 1 || !cycle_times || !bounds ||
-        isnan(fastest_of(p, cycle_times)))
+        isnan(fastest_of(p, cycle_times)) || !hs__valid_costs(1, &link_cost))
         return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *found = malloc((size_t)n * sizeof *found);
@@ -278,6 +318,8 @@ hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, cons
     for (int64_t k = 0; k < n && !status; k++)
         status =
             hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, cancel, counts, &found[k]);
+    if (!status && link_cost > 0.0)
+        status = raise_bounds(n, p, cycle_times, link_cost, cancel, found);
     for (int64_t k = 0; k < n && !status; k++) bounds[k] = found[k];
     free(counts);
     free(found);

@@ -220,14 +220,44 @@ static void lu(bytes *in)
     }
 }
 
+/* The driver gives what the map that it returns has by itself, and refuses what the bound refuses. */
+static void best_grid(bytes *in, int32_t n, int32_t p, const double *t, double link_cost,
+                      hs_status bounded)
+{
+    next_call(in);
+    const size_t side = n > 0 ? (size_t)n : 0;
+    const hs_lu_grid grid = {n, p, t, link_cost};
+    const hs_lu_grid_method method = (hs_lu_grid_method)pick_below(in, 5);
+    hs_lu_grid_result result = {.owner = new_output(in, side * side * sizeof(int32_t)),
+                                .loads = new_output(in, side * sizeof(double)),
+                                .ideal = new_output(in, side * sizeof(double)),
+                                .traffic = new_output(in, side * sizeof(int64_t)),
+                                .received = new_output(in, (size_t)p * sizeof(int64_t))};
+    hs_lu_grid_method found;
+    hs_certificate c, own;
+    const hs_status status = hs_lu_grid_best(&grid, method, NULL, &found, &result, &c);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
+    if (bounded) HOLDS(status == bounded && outputs_untouched(in));
+    if (status) return;
+    HOLDS(method == HS_LU_GRID_BEST ? found >= HS_LU_GRID_1D1D && found <= HS_LU_GRID_CYCLIC
+                                    : found == method);
+    HOLDS(hs_lu_grid_certificate(n, p, t, link_cost, result.owner, NULL, &own) == HS_OK);
+    HOLDS(own.value == c.value && own.bound == c.bound && c.bound <= c.value);
+}
+
 static void grid(bytes *in)
 {
     const int32_t n = draw_small(in, 9) - (take_byte(in) == 255), p = draw_small(in, 5);
     const int32_t size = n > 0 ? n * n : 0;
     const double *t = draw_values(in, p, taste_of(in));
     double *bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
-    const hs_status bounded = hs_lu_grid_bound(n, p, t, NULL, bounds);
+    const double link_cost = pick_below(in, 3) ? draw_value(in, taste_of(in)) : 0.0;
+    hs_status bounded = hs_lu_grid_bound(n, p, t, link_cost, NULL, bounds);
     planner_status(in, bounded, 0);
+    best_grid(in, n, p, t, link_cost, bounded);
+    next_call(in);
+    bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
+    bounded = hs_lu_grid_bound(n, p, t, 0.0, NULL, bounds);
     const int32_t *owner = draw_indices(in, size, p);
     next_call(in);
     /* dealt by a plan: with any entries, or a chain that joins one worker after the other */

@@ -50,10 +50,56 @@ static double check_counts(bytes *in, const hs_layers *problem, const int32_t *o
     return makespan;
 }
 
+/* Plans a product with any numbers; a plan has the counts, times and certificate that it has as a
+ * given one. */
+static void plan_product(bytes *in)
+{
+    const int32_t p = draw_small(in, MOST_P);
+    const taste kind = taste_of(in);
+    hs_layers_product x = {.mode = pick_below(in, 4), .p = p, .n = draw_small(in, 40)};
+    double *times = draw_values(in, p, kind);
+    if (take_byte(in) > 220 && p > 0) times[pick_below(in, p)] = INFINITY;
+    x.cycle_times = times;
+    x.link_costs = draw_values_or_zeros(in, p, kind);
+    double *memory = draw_values_or_zeros(in, p, kind);
+    for (int32_t i = 0; i < p; i++) memory[i] *= (double)(3 * x.n * x.n);
+    if (pick_below(in, 2)) x.memory = memory;
+    x.disk = take_byte(in) > 250 ? 2 : pick_below(in, 2);
+    const hs_layers_method method = (hs_layers_method)pick_below(in, 3);
+    const size_t size = (size_t)p;
+    hs_layers_result found = {.counts = new_buffer(in, size * sizeof(int64_t)),
+                              .order = new_buffer(in, size * sizeof(int32_t)),
+                              .receive = new_buffer(in, 2 * size * sizeof(double)),
+                              .compute = new_buffer(in, 2 * size * sizeof(double)),
+                              .shares = new_buffer(in, size * sizeof(double))};
+    hs_certificate c, own;
+    const hs_status status = hs_layers_plan(&x, method, NULL, &found, &c);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE ||
+          (status == HS_ERROR_INFEASIBLE && x.memory));
+    if (status) return;
+    int64_t sum = 0;
+    double last = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        HOLDS(found.counts[i] >= 0 && (found.counts[i] == 0 || !isinf(times[i])));
+        sum += found.counts[i];
+        last = fmax(last, found.compute[2 * i + 1]);
+    }
+    HOLDS(sum == x.n && last == c.value && c.bound <= c.value);
+    HOLDS(all_different(found.served, found.order, p));
+    const int32_t served = found.served;
+    HOLDS(hs_layers_plan(&x, HS_LAYERS_GIVEN, NULL, &found, &own) == HS_OK);
+    HOLDS(own.value == c.value && found.served == served);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     bytes all = bytes_of(data, length);
     bytes *in = &all;
+    if (pick_below(in, 4) == 0) {
+        plan_product(in);
+        bytes_end(in);
+        return 0;
+    }
     const int any = take_byte(in);
     const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);

@@ -378,6 +378,54 @@ static void cuboids(bytes *in)
     if (!status && is_tame(kind)) HOLDS(*least <= *cost * (1 + 1e-9));
 }
 
+/* Checks the boxes that the driver finds: they tile the cube or the shape, and the bound holds. */
+static void best_cuboids(bytes *in)
+{
+    const taste kind = taste_of(in);
+    const int32_t p = take_byte(in) > 240 ? 12 : draw_small(in, 5);
+    const double *weights = draw_values_or_zeros(in, 3, kind);
+    hs_cuboids x = {.p = p,
+                    .volumes = draw_values_or_zeros(in, p, kind),
+                    .alpha = weights[0],
+                    .beta = weights[1],
+                    .gamma = weights[2]};
+    if (pick_below(in, 2)) {
+        x.m = draw_side(in);
+        x.n = draw_side(in);
+        x.k = draw_side(in);
+    }
+    const int whole = x.m || x.n || x.k;
+    const hs_effort effort = {take_byte(in), 0, 0};
+    const hs_cuboids_method method = (hs_cuboids_method)pick_below(in, 6);
+    double *boxes = new_output(in, 6 * (size_t)p * sizeof *boxes);
+    int64_t *cells = new_output(in, 6 * (size_t)p * sizeof *cells);
+    hs_cuboids_method found;
+    hs_certificate c;
+    const hs_status status =
+        hs_cuboids_best(&x, method, draw_small(in, 4) - 1, &effort, NULL, &found, boxes, cells, &c);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
+          status == HS_ERROR_UNSUPPORTED);
+    HOLDS(status != HS_ERROR_INFEASIBLE || whole);
+    if (status) return;
+    HOLDS(c.bound <= c.value && isfinite(c.value));
+    HOLDS(method != HS_CUBOIDS_BEST ? found == method
+                                    : found == HS_CUBOIDS_GUILLOTINE || found == HS_CUBOIDS_SEARCH);
+    const double sides[] = {whole ? (double)x.m : 1.0, whole ? (double)x.n : 1.0,
+                            whole ? (double)x.k : 1.0};
+    long double covered = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        long double volume = 1.0;
+        for (int axis = 0; axis < 3; axis++) {
+            const double at = whole ? (double)cells[6 * i + axis] : boxes[6 * i + axis];
+            const double side = whole ? (double)cells[6 * i + 3 + axis] : boxes[6 * i + 3 + axis];
+            HOLDS(at >= 0.0 && side >= 0.0 && at + side <= sides[axis] * (1 + 1e-12));
+            volume *= side / sides[axis];
+        }
+        covered += volume;
+    }
+    HOLDS(fabsl(covered - 1.0L) <= 1e-9L);
+}
+
 static void trees(bytes *in)
 {
     const int32_t p = draw_small(in, 6);
@@ -401,4 +449,4 @@ static void trees(bytes *in)
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));
 }
 
-HARNESS(readers, planners, planners, columns, contiguous, cuboids, trees)
+HARNESS(readers, planners, planners, columns, contiguous, cuboids, best_cuboids, trees)

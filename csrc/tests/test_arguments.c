@@ -109,11 +109,20 @@ static hs_status lu_grid_evaluate(void)
 }
 static hs_status lu_grid_bound(void)
 {
-    return hs_lu_grid_bound(4, P, AT(0, times), stop, AT(1, reals));
+    return hs_lu_grid_bound(4, P, AT(0, times), 0.5, stop, AT(1, reals));
 }
 static hs_status lu_grid_certificate(void)
 {
-    return hs_lu_grid_certificate(4, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
+    return hs_lu_grid_certificate(4, P, AT(0, times), 0.5, AT(1, owner), stop, AT(2, &certificate));
+}
+static hs_status lu_grid_best(void)
+{
+    const hs_lu_grid grid = {4, P, AT(0, times), 0.5};
+    hs_lu_grid_method found;
+    hs_lu_grid_result result = {AT(1, ints),  AT(2, reals),   AT(3, others),
+                                AT(4, longs), AT(5, lengths), 0};
+    return hs_lu_grid_best(AT(6, &grid), HS_LU_GRID_BEST, stop, AT(7, &found), AT(8, &result),
+                           AT(9, &certificate));
 }
 static hs_status wavefront_makespan(void)
 {
@@ -288,6 +297,21 @@ static hs_status partition_cuboids_exact(void)
     return hs_partition_cuboids_exact(P, AT(0, times), AT(1, ones), 7, stop, AT(2, ints),
                                       AT(3, &one_int), AT(4, &one));
 }
+static hs_status cuboids_best(void)
+{
+    const hs_cuboids cube = {P, AT(0, times), 1, 1, 1, 0, 0, 0};
+    const hs_effort effort = {1, 0, 0};
+    hs_cuboids_method found;
+    return hs_cuboids_best(AT(1, &cube), HS_CUBOIDS_BEST, 3, AT(5, &effort), stop, AT(2, &found),
+                           AT(3, reals), AT(6, longs), AT(4, &certificate));
+}
+static hs_status cuboids_best_of_a_shape(void)
+{
+    const hs_cuboids product = {P, times, 1, 1, 1, 8, 8, 8};
+    hs_cuboids_method found;
+    return hs_cuboids_best(&product, HS_CUBOIDS_INTERVAL, 0, NULL, stop, &found, AT(1, reals),
+                           AT(0, longs), &certificate);
+}
 static hs_status cuboid_boxes(void)
 {
     return hs_cuboid_boxes(P, AT(0, times), AT(1, tree3), 5, AT(2, reals));
@@ -420,12 +444,21 @@ static hs_status layers_best(void)
     const hs_layers x = LAYERS;
     return hs_layers_best(AT(2, &x), 9, stop, AT(3, ints), AT(4, longs), AT(5, &flag));
 }
+#define LAYERS_PRODUCT {HS_SCSS, P, 5, AT(0, times), AT(1, few), NULL, 0}
+static hs_status layers_plan(void)
+{
+    const hs_layers_product x = LAYERS_PRODUCT;
+    hs_layers_result result = {AT(3, longs),  AT(4, ints),  0, AT(5, reals),
+                               AT(6, others), AT(7, third), 0};
+    return hs_layers_plan(AT(2, &x), HS_LAYERS_BEST, stop, AT(8, &result), AT(9, &certificate));
+}
 static hs_status layers_batch(void)
 {
-    const hs_layers x = LAYERS;
-    return hs_layers_batch(HS_LAYERS_BEST, 1, AT(2, &x), 9, stop, AT(3, ints), AT(4, longs),
-                           AT(5, &one), AT(6, &another), AT(7, &one_int));
+    const hs_layers_product x = LAYERS_PRODUCT;
+    return hs_layers_batch(HS_LAYERS_BEST, 1, AT(2, &x), stop, AT(3, longs), AT(4, &one),
+                           AT(5, &another), AT(6, &one_int));
 }
+static hs_status layers_room(void) { return hs_layers_room(5, 25, P, AT(0, times), AT(1, longs)); }
 static hs_status layers_certificate(void)
 {
     const hs_layers x = LAYERS;
@@ -787,6 +820,7 @@ static const struct {
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},
     {"hs_lu_grid_bound", lu_grid_bound, 2, 0, 1},
     {"hs_lu_grid_certificate", lu_grid_certificate, 3, 0, 1},
+    {"hs_lu_grid_best", lu_grid_best, 10, 0, 1},
     {"hs_wavefront_makespan", wavefront_makespan, 3, 1, 1},
     {"hs_wavefront_bound", wavefront_bound, 2, 0, 1},
     {"hs_pattern_best", pattern_best, 4, 0, 1},
@@ -822,6 +856,8 @@ static const struct {
     {"hs_partition_search", partition_search, 4, 1, 1},
     {"hs_partition_cuboids", partition_cuboids, 5, 1, 1},
     {"hs_partition_cuboids_exact", partition_cuboids_exact, 5, 0, 1},
+    {"hs_cuboids_best", cuboids_best, 5, 2, 1},
+    {"hs_cuboids_best of a shape", cuboids_best_of_a_shape, 1, 1, 1},
     {"hs_cuboid_boxes", cuboid_boxes, 3, 0, 0},
     {"hs_tile_cuboids", tile_cuboids, 3, 0, 1},
     {"hs_cuboids_certificate", cuboids_certificate, 4, 0, 0},
@@ -844,7 +880,9 @@ static const struct {
     {"hs_layers_paper", layers_paper, 4, 2, 0},
     {"hs_layers_exact", layers_exact, 5, 1, 1},
     {"hs_layers_best", layers_best, 6, 0, 1},
-    {"hs_layers_batch", layers_batch, 8, 0, 1},
+    {"hs_layers_plan", layers_plan, 10, 0, 1},
+    {"hs_layers_batch", layers_batch, 7, 0, 1},
+    {"hs_layers_room", layers_room, 2, 0, 0},
     {"hs_layers_certificate", layers_certificate, 5, 1, 1},
     {"hs_star_simulate", star_simulate, 7, 2, 1},
     {"hs_star_simulate of a list", star_simulate_listed, 1, 0, 0},

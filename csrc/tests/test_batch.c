@@ -1,5 +1,5 @@
-/* hs_partition_batch, hs_layers_batch and hs_ring_batch: each row equals the result of the function
- * for one problem, to the last bit. */
+/* hs_partition_batch and hs_ring_batch: each row equals the result of the function for one problem,
+ * to the last bit. */
 #include <math.h>
 #include <string.h>
 
@@ -80,57 +80,6 @@ static void refusals(void)
     CHECK_SCARCE(hs_partition_batch(HS_BATCH_INTERVAL, 1, 2, bad, NULL, rects, bounds), 1);
 }
 
-static void check_layers(hs_layers_method method)
-{
-    enum { P = 5 };
-    double compute[ROWS * P], send[ROWS * P], makespans[ROWS];
-    int32_t order[ROWS * P], optimal[ROWS];
-    int64_t counts[ROWS * P], most[ROWS * P];
-    for (int32_t mode = 0; mode < 8; mode++) {
-        const int64_t *limits = mode < 4 ? NULL : most;
-        for (int32_t k = 0; k < ROWS * P; k++) {
-            compute[k] = 1 + (double)check_random(9);
-            send[k] = 1 + (double)check_random(5);
-            most[k] = 10 + check_random(30);
-        }
-        /* a worker that gets nothing */
-        compute[3] = INFINITY;
-        const hs_layers all = {.mode = mode % 4,
-                               .p = P,
-                               .layers = 40,
-                               .compute = compute,
-                               .send = send,
-                               .most = limits};
-        if (!CHECK(hs_layers_batch(method, ROWS, &all, 10000, NULL, order, counts, makespans,
-                                   bounds, optimal) == HS_OK))
-            return;
-        for (int32_t row = 0; row < ROWS; row++) {
-            const hs_layers one = {.mode = mode % 4,
-                                   .p = P,
-                                   .layers = 40,
-                                   .compute = compute + row * P,
-                                   .send = send + row * P,
-                                   .most = limits ? limits + row * P : NULL};
-            int32_t own_order[P] = {0, 1, 2, 3, 4};
-            int64_t own[P];
-            int proven = 0;
-            double times[3 * P], makespan, bound;
-            const hs_status status =
-                method == HS_LAYERS_BEST
-                    ? hs_layers_best(&one, 10000, NULL, own_order, own, &proven)
-                : method == HS_LAYERS_EXACT ? hs_layers_exact(&one, NULL, NULL, own, &proven)
-                                            : hs_layers_paper(&one, NULL, NULL, own);
-            CHECK(status == HS_OK && proven == optimal[row]);
-            CHECK(memcmp(own, counts + row * P, sizeof own) == 0 &&
-                  memcmp(own_order, order + row * P, sizeof own_order) == 0);
-            CHECK(hs_layers_schedule(&one, own_order, own, times, times + P, times + 2 * P,
-                                     &makespan) == HS_OK &&
-                  makespan == makespans[row]);
-            CHECK(hs_layers_bound(&one, NULL, &bound) == HS_OK && bound == bounds[row]);
-        }
-    }
-}
-
 static void rings(void)
 {
     enum { P = 6 };
@@ -186,9 +135,6 @@ int main(void)
     check_partitions(HS_BATCH_COLUMNS);
     check_partitions(HS_BATCH_INTERVAL);
     refusals();
-    check_layers(HS_LAYERS_EXACT);
-    check_layers(HS_LAYERS_BEST);
-    check_layers(HS_LAYERS_PAPER);
     rings();
     return check_result();
 }

@@ -152,12 +152,12 @@ static void test_lu(void)
                                 NULL, &c) == HS_ERROR_VALUE);
 
     const int32_t grid[] = {0, 0, 0, 0, 1, 1, 0, 1, 0};
-    CHECK(hs_lu_grid_certificate(3, 2, (const double[]){1, 1}, grid, NULL, &c) == HS_OK &&
+    CHECK(hs_lu_grid_certificate(3, 2, (const double[]){1, 1}, 0, grid, NULL, &c) == HS_OK &&
           c.value == 3.0 + 1.0 && c.bound == 2.0 + 1.0);
-    CHECK(hs_lu_grid_certificate(3, 1, (const double[]){1}, (const int32_t[9]){0}, NULL, &c) ==
+    CHECK(hs_lu_grid_certificate(3, 1, (const double[]){1}, 0, (const int32_t[9]){0}, NULL, &c) ==
               HS_OK &&
           c.value == 5.0 && c.optimal);
-    CHECK(hs_lu_grid_certificate(3, 1, (const double[]){1}, grid, NULL, &c) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_certificate(3, 1, (const double[]){1}, 0, grid, NULL, &c) == HS_ERROR_VALUE);
 }
 
 /* In the remaining cases the value is the result of the function that simulates, and the bound is
@@ -239,7 +239,7 @@ static void test_scarce(void)
     CHECK_SCARCE(hs_factor_certificate(HS_LU, 9, 9, 3, 3, times, owner, 0, NULL, NULL, &c),
                  c.value == -7);
     c.value = -7;
-    CHECK_SCARCE(hs_lu_grid_certificate(3, 3, times, owner, NULL, &c), c.value == -7);
+    CHECK_SCARCE(hs_lu_grid_certificate(3, 3, times, 0.5, owner, NULL, &c), c.value == -7);
     c.value = -7;
     CHECK_SCARCE(hs_wavefront_certificate(4, 5, 3, times, owner, 0, HS_ROW_WISE, NULL, &c),
                  c.value == -7);

@@ -151,7 +151,7 @@ static void bounds(void)
     const double times[] = {3, 5, INFINITY, 8};
     double found[10], makespan;
     int64_t counts[4];
-    CHECK(hs_lu_grid_bound(10, 4, times, NULL, found) == HS_OK);
+    CHECK(hs_lu_grid_bound(10, 4, times, 0, NULL, found) == HS_OK);
     for (int64_t k = 0; k < 10; k++)
         CHECK(hs_distribute((9 - k) * (9 - k), 4, times, NULL, counts, &makespan) == HS_OK &&
               found[k] == makespan);
@@ -208,12 +208,12 @@ static void refusals(void)
     CHECK(hs_lu_grid_evaluate(2, 3, times, nobody, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_lu_grid_evaluate(2, 3, times, NULL, NULL, loads, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_lu_grid_evaluate(2, 3, times, owner, NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(0, 3, times, NULL, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(46341, 3, times, NULL, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 0, times, NULL, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 3, nan, NULL, loads) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 3, times, NULL, NULL) == HS_ERROR_VALUE);
-    CHECK(hs_lu_grid_bound(2, 1, times + 2, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(0, 3, times, 0, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(46341, 3, times, 0, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 0, times, 0, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 3, nan, 0, NULL, loads) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 3, times, 0, NULL, NULL) == HS_ERROR_VALUE);
+    CHECK(hs_lu_grid_bound(2, 1, times + 2, 0, NULL, loads) == HS_ERROR_VALUE);
     CHECK(loads[0] == -7 && loads[1] == -7);
 }
 
@@ -233,7 +233,7 @@ static void no_memory(void)
     int64_t traffic[5];
     memset(owner, 0xff, sizeof owner);
     CHECK_SCARCE(hs_lu_grid_deal(5, 4, times, plan, 7, NULL, owner), all_are(25, owner));
-    CHECK_SCARCE(hs_lu_grid_bound(5, 4, times, NULL, loads), loads[0] == -7 && loads[4] == -7);
+    CHECK_SCARCE(hs_lu_grid_bound(5, 4, times, 0, NULL, loads), loads[0] == -7 && loads[4] == -7);
     loads[0] = -7;
     CHECK_SCARCE(hs_lu_grid_evaluate(5, 4, times, owner, NULL, loads, traffic, NULL),
                  loads[0] == -7);

@@ -153,6 +153,20 @@ static void stars(void)
     int optimal;
     CHECK(hs_layers_best(&layers, 10000, NULL, order, counts, &optimal) == HS_OK);
     CHECK(hs_layers_paper(&layers, NULL, NULL, counts) == HS_OK);
+    static double receive[2 * WORKERS], compute[2 * WORKERS], cuboids[6 * 12];
+    static int64_t traffic[10], received[WORKERS];
+    const hs_layers_product product = {HS_SCSS, 10, 100, times, costs, NULL, 0};
+    const hs_cuboids cube = {12, times, 1, 1, 1, 0, 0, 0};
+    const hs_lu_grid grid = {10, 8, times, 1};
+    hs_layers_result found = {counts, order, 0, receive, compute, shares, 0};
+    hs_lu_grid_result map = {owner, receive, compute, traffic, received, 0};
+    hs_lu_grid_method kind;
+    hs_cuboids_method cuts;
+    hs_certificate c;
+    CHECK(hs_layers_plan(&product, HS_LAYERS_BEST, NULL, &found, &c) == HS_OK);
+    CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, 3, NULL, NULL, &cuts, cuboids, NULL, &c) ==
+          HS_OK);
+    CHECK(hs_lu_grid_best(&grid, HS_LU_GRID_BEST, NULL, &kind, &map, &c) == HS_OK);
 }
 
 static void *everything(void *unused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,35 +281,51 @@ FACTOR_MESSAGE = np.dtype(
 LU_GRID_MOST: int = lib.HS_LU_GRID_MOST
 
 
-def lu_grid_deal(n: int, times: NDArray[np.float64], plan: NDArray[np.int32]) -> NDArray[np.int32]:
-    """(n, n) owners of hs_lu_grid_deal."""
-    owner = np.empty((n, n), np.int32)
-    given = n, len(times), doubles(times), int32s(plan), len(plan)
+_LU_GRIDS = {
+    "best": lib.HS_LU_GRID_BEST,
+    "1d1d": lib.HS_LU_GRID_1D1D,
+    "nested": lib.HS_LU_GRID_NESTED,
+    "columns": lib.HS_LU_GRID_COLUMNS,
+    "cyclic": lib.HS_LU_GRID_CYCLIC,
+    "given": lib.HS_LU_GRID_GIVEN,
+}
+_LU_GRID_NAMES = {number: name for name, number in _LU_GRIDS.items()}
+
+
+class LuGridFound(NamedTuple):
+    """What hs_lu_grid_best finds, and its certificate."""
+
+    method: str
+    owner: NDArray[np.int32]  #: (n, n)
+    loads: NDArray[np.float64]
+    ideal: NDArray[np.float64]
+    traffic: NDArray[np.int64]
+    received: NDArray[np.int64]  #: (p,)
+    makespan: float
+    proof: dict[str, Any]
+
+
+def lu_grid_best(
+    method: str,
+    n: int,
+    times: NDArray[np.float64],
+    link_cost: float,
+    owner: NDArray[np.int32] | None,
+) -> LuGridFound:
+    """hs_lu_grid_best; owner: (n, n) for method "given"."""
+    p = len(times)
+    if owner is None:
+        owner = np.empty((n, n), np.int32)
+    loads, ideal = np.empty(n), np.empty(n)
+    traffic, received = np.empty(n, np.int64), np.empty(p, np.int64)
+    views = doubles(loads), doubles(ideal), int64s(traffic), int64s(received)
+    result = ffi.new("hs_lu_grid_result *", (int32s(owner.reshape(-1), n * n), *views, 0.0))
+    grid = ffi.new("hs_lu_grid *", (n, p, doubles(times), link_cost))
+    found, proof = ffi.new("hs_lu_grid_method *"), ffi.new("hs_certificate *")
     cancellable(
-        lambda cancel: lib.hs_lu_grid_deal(*given, cancel, int32s(owner.reshape(-1))),
-        owner.size > LONG,
+        lambda cancel: lib.hs_lu_grid_best(grid, _LU_GRIDS[method], cancel, found, result, proof),
+        4 * n * (n + p) > LONG or p > 11,
     )
-    return owner
-
-
-def lu_grid_evaluate(
-    owner: NDArray[np.int32], times: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Loads, traffic and what each worker receives, of hs_lu_grid_evaluate."""
-    n, p = len(owner), len(times)
-    loads, traffic, received = np.empty(n), np.empty(n, np.int64), np.empty(p, np.int64)
-    given = n, p, doubles(times), int32s(owner.reshape(-1), n * n)
-    found = doubles(loads), int64s(traffic), int64s(received)
-    cancellable(lambda cancel: lib.hs_lu_grid_evaluate(*given, cancel, *found), owner.size > LONG)
-    return loads, traffic, received
-
-
-def lu_grid_bound(n: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) bounds of hs_lu_grid_bound."""
-    bounds = np.empty(n)
-    given = n, len(times), doubles(times)
-    cancellable(
-        lambda cancel: lib.hs_lu_grid_bound(*given, cancel, doubles(bounds)),
-        n * len(times) > LONG // 10,
-    )
-    return bounds
+    name = _LU_GRID_NAMES[found[0]]
+    own = name, owner, loads, ideal, traffic, received, result.makespan
+    return LuGridFound(*own, certificate(proof, "cost"))

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .ffi import (
+    LONG,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    effort,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+    or_null,
+)
 from .rows import over_rows
 
 
@@ -261,61 +273,37 @@ LARGEST_MOST: int = lib.HS_LARGEST_MOST
 LARGEST_EXACT: int = lib.HS_LARGEST_EXACT
 
 
-def partition_cuboids(
+_CUBOIDS = {
+    "best": lib.HS_CUBOIDS_BEST,
+    "guillotine": lib.HS_CUBOIDS_GUILLOTINE,
+    "interval": lib.HS_CUBOIDS_INTERVAL,
+    "layers": lib.HS_CUBOIDS_LAYERS,
+    "rectangles": lib.HS_CUBOIDS_RECTANGLES,
+    "search": lib.HS_CUBOIDS_SEARCH,
+}
+_CUBOIDS_NAMES = {number: name for name, number in _CUBOIDS.items()}
+
+
+def cuboids_best(
     volumes: NDArray[np.float64],
-    faces: NDArray[np.float64],
-    axes: int,
-    order: NDArray[np.int32] | None,
-    tries: int,
+    weights: tuple[float, float, float],
+    shape: tuple[int, int, int] | None,
+    method: str,
+    orders: int | None,
     seed: int,
-) -> tuple[NDArray[np.int32], float]:
-    """tree and cost of hs_partition_cuboids."""
+) -> tuple[str, NDArray[np.float64] | NDArray[np.int64], dict[str, Any]]:
+    """Method, (p, 6) boxes and certificate of hs_cuboids_best. orders: None for the default."""
     p = len(volumes)
-    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = p, doubles(volumes), doubles(faces, 3), axes, _order(volumes, order), tries, seed
-    cancellable(
-        lambda cancel: lib.hs_partition_cuboids(*given, cancel, int32s(tree), length, cost), p > 16
-    )
-    return tree[: length[0]].copy(), cost[0]
-
-
-def partition_cuboids_exact(
-    volumes: NDArray[np.float64], faces: NDArray[np.float64], axes: int
-) -> tuple[NDArray[np.int32], float]:
-    """tree and cost of hs_partition_cuboids_exact."""
-    p = len(volumes)
-    tree, length, cost = np.empty(2 * p - 1, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given, found = (p, doubles(volumes), doubles(faces, 3), axes), (int32s(tree), length, cost)
-    cancellable(lambda cancel: lib.hs_partition_cuboids_exact(*given, cancel, *found), p > 8)
-    return tree[: length[0]].copy(), cost[0]
-
-
-def cuboid_boxes(volumes: NDArray[np.float64], tree: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(p, 6) boxes of hs_cuboid_boxes."""
-    boxes = np.empty((len(volumes), 6))
-    check_status(
-        lib.hs_cuboid_boxes(
-            len(volumes), doubles(volumes), int32s(tree), len(tree), doubles(boxes.reshape(-1))
-        )
-    )
-    return boxes
-
-
-def tile_cuboids(
-    shape: tuple[int, int, int], volumes: NDArray[np.float64], tree: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """(p, 6) boxes of hs_tile_cuboids."""
-    boxes = np.empty((len(volumes), 6), np.int64)
-    given = *shape, len(volumes), doubles(volumes), int32s(tree), len(tree)
-    cancellable(
-        lambda cancel: lib.hs_tile_cuboids(*given, cancel, int64s(boxes.reshape(-1))),
-        len(volumes) > LONG // 50,
-    )
-    return boxes
-
-
-def cuboids_bound(volumes: NDArray[np.float64], faces: NDArray[np.float64]) -> float:
-    """hs_cuboids_bound."""
-    bound = ffi.new("double *")
-    check_status(lib.hs_cuboids_bound(len(volumes), doubles(volumes), doubles(faces, 3), bound))
-    return bound[0]  # type: ignore[no-any-return]
+    boxes: NDArray[np.float64] | NDArray[np.int64]
+    if shape is None:
+        boxes = np.empty((p, 6))
+        places = doubles(boxes.reshape(-1)), ffi.NULL
+    else:
+        boxes = np.empty((p, 6), np.int64)
+        places = ffi.NULL, int64s(boxes.reshape(-1))
+    problem = ffi.new("hs_cuboids *", (p, doubles(volumes), *weights, *(shape or (0, 0, 0))))
+    tried = 0 if orders is None else orders or -1
+    found, proof = ffi.new("hs_cuboids_method *"), ffi.new("hs_certificate *")
+    given = problem, _CUBOIDS[method], tried, effort(seed, None)
+    cancellable(lambda cancel: lib.hs_cuboids_best(*given, cancel, found, *places, proof), p > 8)
+    return _CUBOIDS_NAMES[found[0]], boxes, certificate(proof, "cost")

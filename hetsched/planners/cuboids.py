@@ -14,13 +14,11 @@ from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step, certified
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, whose
 from .floorplan import require_kind, require_times
 
-# the numbers of hs_partition_cuboids
-_AXES = {"best": 7, "guillotine": 7, "interval": 7, "layers": 4, "rectangles": 3}
-METHODS = tuple(_AXES)
+METHODS = ("best", "guillotine", "interval", "layers", "rectangles")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -231,37 +229,16 @@ def cuboids(
             f" {enrolled}; 'best' takes more"
         )
 
-    m, n, k = (float(side) for side in sides or (1, 1, 1))
-    # a power of two, so nothing overflows or is rounded
-    unit = math.ldexp(1.0, math.frexp(max(weights))[1] - 1)
-    scaled_weights = (weights[0] / unit, weights[1] / unit, weights[2] / unit)
-    faces = np.array(
-        [scaled_weights[0] * m * k, scaled_weights[1] * k * n, scaled_weights[2] * m * n]
-    )
-    exact = method in ("best", "guillotine", "rectangles") and enrolled <= engine.CUBOIDS_EXACT
-    if exact:
-        tree, _ = engine.partition_cuboids_exact(scaled, faces, _AXES[method])
-    elif method in ("best", "rectangles"):
-        tree = _search(scaled, faces, _AXES[method], seed, orders)
-    else:
-        order = np.flatnonzero(scaled > 0).astype(np.int32) if method == "layers" else None
-        tree, _ = engine.partition_cuboids(scaled, faces, _AXES[method], order, 0, 0)
-
-    if sides is None:
-        boxes: NDArray[np.float64] | NDArray[np.int64] = engine.cuboid_boxes(scaled, tree)
-    else:
-        boxes = engine.tile_cuboids(sides, scaled, tree)
-    height, width, length = boxes[:, 3:].T.astype(np.float64)
-    cost = unit * _faces(height, width, length, scaled_weights)
-    bound = unit * engine.cuboids_bound(height * width * length, faces)
-    if sides is None and enrolled <= 4:  # all tilings by so few boxes are guillotine tilings
-        bound = max(bound, unit * engine.partition_cuboids_exact(scaled, faces, _AXES["best"])[1])
-    found = "guillotine" if exact else "search"
+    try:
+        found, boxes, proof = engine.cuboids_best(scaled, weights, sides, method, orders, seed)
+    except ValueError:  # all arguments are in their ranges
+        raise ValueError(
+            "the cost overflows: give alpha, beta and gamma in a larger unit"
+        ) from None
     return Cuboids(
-        method=found if method == "best" else method,
+        method=found,
         asked=method,
-        **certified(bound, cost=cost),
-        scope=_scope(method, exact) if sides is None else "",
+        **proof,
         boxes=check.frozen(boxes),
         weights=weights,
         volumes=check.frozen(scaled),
@@ -283,62 +260,3 @@ def _shape(shape: tuple[int, int, int], workers: int) -> tuple[int, int, int]:
             f" fewer than the {workers} workers of volumes"
         )
     return m, n, k
-
-
-def _scope(method: str, exact: bool) -> str:
-    if method == "layers":
-        return "layers"
-    if not exact:
-        return ""
-    return (
-        "guillotine tilings without cuts across the depth"
-        if method == "rectangles"
-        else "guillotine tilings"
-    )
-
-
-def _search(
-    volumes: NDArray[np.float64],
-    faces: NDArray[np.float64],
-    axes: int,
-    seed: int,
-    orders: int | None,
-) -> NDArray[np.int32]:
-    """The best tree of the ascending order and of `orders` changed orders.
-
-    The search runs in chunks, so that Ctrl-C is noticed between them.
-    """
-    size = int((volumes > 0).sum())
-    # Trees with fewer axes are among the trees with more, but the DP does not see all of them.
-    # Weights that are far apart need rectangles or slices.
-    found = [
-        (*engine.partition_cuboids(volumes, faces, some, None, 0, 0), some)
-        for some in range(1, 8)
-        if not some & ~axes
-    ]
-    best, least, axes = min(reversed(found), key=lambda tree_cost_axes: tree_cost_axes[1])
-    left = min(2000, 8 * 10**6 // size**3) if orders is None else orders
-    if size > 64:
-        left = 0
-    chunk = max(1, 2 * 10**6 // size**3)
-    tree = best
-    while left > 0:
-        order = tree[tree >= 0]
-        tree, cost = engine.partition_cuboids(volumes, faces, axes, order, min(chunk, left), seed)
-        if cost < least:
-            best, least = tree, cost
-        left -= chunk
-        # another part of the generator's sequence
-        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64
-    return best
-
-
-def _faces(
-    height: NDArray[np.float64],
-    width: NDArray[np.float64],
-    length: NDArray[np.float64],
-    weights: tuple[float, float, float],
-) -> float:
-    return math.fsum(
-        weights[0] * height * length + weights[1] * length * width + weights[2] * height * width
-    )

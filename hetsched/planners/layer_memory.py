@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._engine.layers import layers_room
 from ..platform import Platform
 
 
@@ -59,10 +60,7 @@ def beside(n: int, disk: bool) -> int:
 
 def room_of(n: int, memory: NDArray[np.float64], taken: int) -> NDArray[np.int64]:
     """Layers with operands that each worker can hold besides `taken` elements, from 0 to n."""
-    room: NDArray[np.int64] = np.clip(
-        (np.minimum(memory, 2.0**62).astype(np.int64) - taken) // max(2 * n, 1), 0, n
-    )
-    return room
+    return layers_room(n, taken, memory)
 
 
 def too_little(n: int, disk: bool, held: int, where: str = "") -> str:

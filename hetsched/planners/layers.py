@@ -6,7 +6,8 @@ The inner dimension is divided, and every worker computes a layer of the whole r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
@@ -15,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
-from .._engine import layers as layers_engine
-from .._engine.layers import Layers, is_brief_batch, layers_batch
+from .._engine import layers as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified, proven
+from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
 from .layer_memory import (
@@ -30,13 +30,12 @@ from .layer_memory import (
     room_of,
     too_little,
 )
-from .stacked import PlanStack, certified_rows, stack_of, threads_for
+from .stacked import PlanStack, stack_of, threads_for
 
-MODES, METHODS = tuple(layers_engine.MODES), tuple(layers_engine.METHODS)
-_SEQUENTIAL, _OVERLAPPING = MODES[:2], ("scss", "pcss")
-MOST_LAYERS = 2**30
-_LEAST, _MOST = 1.0 / layers_engine.MOST, layers_engine.MOST
-_WORK = 3 * 10**6  # most work of the search over orders: half a second
+MODES = tuple(engine.MODES)
+METHODS = tuple(method for method in engine.METHODS if method != "given")
+MOST_LAYERS = engine.SIDE
+_LEAST, _MOST = 1.0 / engine.MOST, engine.MOST
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -141,26 +140,20 @@ class LayersPlan(Plan):
         memory = memory_of(elements_of(platform), (len(platform),))
         require_fit(self.names, self.elements_held, memory)
         costs = self._star_links(platform)
-        engine = _engine_of(
-            self.mode,
-            self.n,
-            platform.cycle_times,
-            costs,
-            room_of(self.n, memory, beside(self.n, self.disk)),
+        given = "given", self.mode, self.n, platform.cycle_times, costs, memory, self.disk
+        with _naming(self.n, platform.cycle_times, costs, memory, self.disk):
+            found = engine.layers_plan(*given, (self.order, self.counts))
+        return self._carried(
+            platform,
+            found.proof["makespan"],
+            found.proof["bound"],
+            receive=check.frozen(found.receive),
+            compute=check.frozen(found.compute),
+            shares=check.frozen(found.shares),
+            relaxed=found.relaxed,
+            link_costs=costs,
+            memory=check.frozen(memory),
         )
-        order = np.concatenate((self.order, np.flatnonzero(self.counts == 0))).astype(np.int32)
-        shares, relaxed = engine.relaxed(order)
-        times, makespan = _schedule(engine, self.mode, order, self.counts)
-        bound = engine.bound()
-        if self.mode not in _SEQUENTIAL and (found := engine.exact())[1]:  # optimal for every order
-            bound = max(bound, engine.schedule(order, found[0])[1])
-        times |= {
-            "shares": check.frozen(shares),
-            "relaxed": relaxed,
-            "link_costs": costs,
-            "memory": check.frozen(memory),
-        }
-        return self._carried(platform, makespan, bound, **times)
 
     def _load(self) -> Any:
         """Multiply-adds of each worker."""
@@ -329,48 +322,25 @@ def layers_star(
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
     room = memory_of(elements_of(cycle_times) if memory is None else memory, (p,))
-    most = room_of(side, room, beside(side, disk := check.flag("disk", disk)))
-    _require_room(side, times, most, disk)
-    engine = _engine_of(mode, side, times, costs, most)
-    order = np.arange(p, dtype=np.int32)
-    exact = False
-    if method == "paper":
-        shares, counts = engine.paper()
-        first = int(np.argmax(np.isfinite(times) & (most >= min(side, 1))))
-        work = float(times[first]) * max(side, 1) ** 2
-        message = float(costs[first]) * 2 * max(side, 1)
-        hold = max(work, message) if mode in _OVERLAPPING else work + message
-        relaxed = float(shares[first] * hold)
-    else:
-        if method == "best":
-            order, counts, exact = engine.best(_WORK)
-        else:
-            counts, exact = engine.exact()
-        shares, relaxed = engine.relaxed(order)
-    schedule, makespan = _schedule(engine, mode, order, counts)
-    bound = min(engine.bound(), makespan)
-    optimal = (exact and (method == "best" or mode not in _SEQUENTIAL)) or proven(makespan, bound)
-    if mode not in _SEQUENTIAL:
-        order = np.arange(p, dtype=np.int32)
-    enrolled = order[counts[order] > 0].astype(np.int64)
-    scope = "plans with messages in this order" if exact else ""
-    if optimal:
-        scope = "all orders and counts"
+    disk = check.flag("disk", disk)
+    with _naming(side, times, costs, room, disk):
+        found = engine.layers_plan(method, mode, side, times, costs, room, disk)
+    held = 2 * side * found.counts + beside(side, disk)
     return LayersPlan(
         method=method,
-        **certified(makespan if optimal else bound, makespan=makespan),
-        scope=scope,
+        **found.proof,
         n=side,
         mode=mode,
-        counts=check.frozen(counts),
-        displs=displs_of(counts),
-        order=check.frozen(enrolled),
-        **schedule,
-        shares=check.frozen(shares),
-        relaxed=relaxed,
+        counts=check.frozen(found.counts),
+        displs=displs_of(found.counts),
+        order=check.frozen(found.order),
+        receive=check.frozen(found.receive),
+        compute=check.frozen(found.compute),
+        shares=check.frozen(found.shares),
+        relaxed=found.relaxed,
         volume=2 * side**2,
-        volume_with_sum=(2 + max(len(enrolled) - 1, 0)) * side**2,
-        elements_held=check.frozen(np.where(counts > 0, 2 * side * counts + beside(side, disk), 0)),
+        volume_with_sum=(2 + max(len(found.order) - 1, 0)) * side**2,
+        elements_held=check.frozen(np.where(found.counts > 0, held, 0)),
         memory=check.frozen(room),
         disk=disk,
         cycle_times=check.frozen(times),
@@ -394,27 +364,18 @@ def _layers_stack(
     times = check.cycle_times(cycle_times, speeds, stacked=True)
     costs = check.each_of("link_costs", 0.0 if link_costs is None else link_costs, times.shape)
     room = memory_of(memory, times.shape)
-    most = room_of(n, room, beside(n, disk))
-    _require_room(n, times, most, disk)
-    shape, p, factor = times.shape[:-1], times.shape[-1], max(n, 1)
+    shape, p = times.shape[:-1], times.shape[-1]
     rows = np.ascontiguousarray(times.reshape(-1, p)), np.ascontiguousarray(costs.reshape(-1, p))
-    work = _scaled("cycle_times", rows[0], factor**2, "n^2")
-    message = _scaled("link_costs", rows[1], 2 * factor, "2 n")
-    with reporting(progress) as tell:
-        limits = None if (most == n).all() else most.reshape(-1, p)
-        threads = threads_for(is_brief_batch(method, *work.shape), tell)
-        given = method, mode, n, work, message, limits, _WORK, threads, tell
-        _, counts, makespan, bound, exact = layers_batch(*given)
-    bound, optimal = certified_rows(bound, makespan)
-    optimal |= exact & (method == "best" or mode not in _SEQUENTIAL)
-    bound = np.where(optimal, makespan, bound)
+    with reporting(progress) as tell, _naming(n, times, costs, room, disk):
+        threads = threads_for(engine.is_brief_batch(method, *rows[0].shape), tell)
+        limits = np.ascontiguousarray(room.reshape(-1, p))
+        results = engine.layers_batch(method, mode, n, *rows, limits, disk, threads, tell)
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
     stacked = {
         name: np.array(given, np.float64).reshape(-1, p),
         "link_costs": rows[1],
         "memory": room.reshape(-1, p),
     }
-    results = {"makespan": makespan, "bound": bound, "optimal": optimal, "counts": counts}
     return stack_of(
         shape,
         method,
@@ -426,46 +387,35 @@ def _layers_stack(
     )
 
 
-def _require_room(n: int, times: NDArray[np.float64], most: NDArray[np.int64], disk: bool) -> None:
-    """InfeasibleError if the workers together cannot hold all layers."""
-    held = np.where(np.isfinite(times), most, 0).sum(axis=-1)
-    if (short := held < n).any():
-        i, where = check.first(short)
-        raise InfeasibleError(too_little(n, disk, held[i], where))
-
-
-def _engine_of(
-    mode: str,
+@contextmanager
+def _naming(
     n: int,
     times: NDArray[np.float64],
     costs: NDArray[np.float64],
-    most: NDArray[np.int64],
-) -> Layers:
-    factor = max(n, 1)  # n = 0 takes no time in any case
-    work = _scaled("cycle_times", times, factor**2, "n^2")
-    message = _scaled("link_costs", costs, 2 * factor, "2 n")
-    return Layers(mode, n, work, message, None if (most == n).all() else most)
+    memory: NDArray[np.float64],
+    disk: bool,
+) -> Iterator[None]:
+    """A context for calls of the engine: its errors name the argument and its entry."""
+    try:
+        yield
+    except ValueError:
+        held = np.where(np.isfinite(times), room_of(n, memory, beside(n, disk)), 0).sum(axis=-1)
+        if (short := held < n).any():
+            i, where = check.first(short)
+            raise InfeasibleError(too_little(n, disk, held[i], where)) from None
+        _require_range("cycle_times", times, max(n, 1) ** 2, "n^2")
+        _require_range("link_costs", costs, 2 * max(n, 1), "2 n")
+        raise
 
 
-def _schedule(
-    engine: Layers, mode: str, order: NDArray[np.int32], counts: NDArray[np.int64]
-) -> tuple[dict[str, Any], float]:
-    """The fields `receive` and `compute` of a plan, and its makespan."""
-    (start, received, end), makespan = engine.schedule(order, counts)
-    begin = start if mode in _OVERLAPPING else received
-    parts = {"receive": (start, received), "compute": (begin, end)}
-    return {name: check.frozen(np.stack(pair, axis=1)) for name, pair in parts.items()}, makespan
-
-
-def _scaled(name: str, values: NDArray[np.float64], factor: int, what: str) -> NDArray[np.float64]:
-    """The given times per multiply-add or element as times per layer."""
+def _require_range(name: str, values: NDArray[np.float64], factor: int, what: str) -> None:
+    """ValueError unless the engine can compute with these times of a layer."""
     with np.errstate(over="ignore"):
-        scaled: NDArray[np.float64] = values * float(factor)
+        scaled = values * float(factor)
     bad = np.isfinite(values) & (values > 0) & ~((scaled >= _LEAST) & (scaled <= _MOST))
     if bad.any():
         i, where = check.first(bad)
         raise ValueError(
             f"{what} {name}{where} must be from 2**-300 to 2**300, got {scaled[i]:g}:"
             " give times in another unit"
-        )
-    return scaled
+        ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -13,15 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.replace import replace_file
-from .._engine import allocate, partition
-from ..plan import Finish, Plan, Step, certified
-from ..platform import Platform, relative_speeds, whose
-from .floorplan import of_columns
+from .._engine import allocate as engine
+from ..plan import Finish, Plan, Step
+from ..platform import Platform, whose
 from .lu_pattern import update_steps
 
-#: Most workers for which "nested" takes the best of all cuts, and the best cuts of the sorted list.
-_ALL_CUTS, _INTERVAL = 10, 128
-_MOST = allocate.LU_GRID_MOST
+METHODS = ("best", "1d1d", "nested", "columns", "cyclic")
+_MOST = engine.LU_GRID_MOST
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -205,132 +202,30 @@ def lu_grid(
     times = check.cycle_times(cycle_times, speeds)
     check.choice("method", method, METHODS)
     link_cost = check.number("link_cost", link_cost, low=0.0)
-    who = {"asked": method, **whose(cycle_times, len(times))}
-    bounds = _least_costs(n, times, link_cost)
+    made = None
     if owner is not None:
         if method != "best":
             raise ValueError("owner must be given without method")
-        who["asked"] = "given"
-        return _evaluated(
-            "given", check.owners("owner", owner, (n, n), times), times, bounds, link_cost, who
-        )
-    best: LuGrid | None = None
-    for kind in METHODS[1:] if method == "best" else (method,):
-        for made in _MAPS[kind](n, times):
-            grid = _evaluated(kind, made, times, bounds, link_cost, who)
-            if best is None or (grid.cost, grid.traffic.sum()) < (best.cost, best.traffic.sum()):
-                best = grid
-    assert best is not None  # every method has a map
-    return best
-
-
-def _evaluated(
-    method: str,
-    owner: NDArray[np.int32],
-    times: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    link_cost: float,
-    who: dict[str, Any],
-) -> LuGrid:
-    """The plan of a map, with its certificate."""
-    n, p = len(owner), len(times)
-    loads, traffic, received = allocate.lu_grid_evaluate(owner, times)
-    fastest = float(times.min())
-    with np.errstate(over="ignore"):
-        makespan = float(np.cumsum(loads)[-1])
-        bound = float(np.cumsum(bounds)[-1])
-        sent = int(traffic.sum())
-        ideal = np.arange(n - 1, -1, -1.0) ** 2 / float(relative_speeds(times).sum()) * fastest
-        cost = makespan + link_cost * sent
-    proof = certified(bound, cost=cost)
+        method = "given"
+        made = check.owners("owner", owner, (n, n), times)
+    try:
+        found = engine.lu_grid_best(method, n, times, link_cost, made)
+    except ValueError:  # all arguments are in their ranges
+        raise ValueError(
+            "the cost overflows: give cycle_times or link_cost in a larger unit"
+        ) from None
     return LuGrid(
-        method=method,
-        **proof,
-        scope="all maps of whole blocks" if proof["optimal"] else "",
-        owner=check.frozen(owner),
-        counts=check.frozen(np.bincount(owner.ravel(), minlength=p)),
-        loads=check.frozen(loads),
-        ideal=check.frozen(ideal),
-        traffic=check.frozen(traffic),
-        received=check.frozen(received),
-        makespan=makespan,
+        method=found.method,
+        asked=method,
+        **found.proof,
+        owner=check.frozen(found.owner),
+        counts=check.frozen(np.bincount(found.owner.ravel(), minlength=len(times))),
+        loads=check.frozen(found.loads),
+        ideal=check.frozen(found.ideal),
+        traffic=check.frozen(found.traffic),
+        received=check.frozen(found.received),
+        makespan=found.makespan,
         link_cost=link_cost,
         cycle_times=check.frozen(times),
-        **who,
+        **whose(cycle_times, len(times)),
     )
-
-
-def _least_costs(n: int, times: NDArray[np.float64], link_cost: float) -> NDArray[np.float64]:
-    """(n,) least cost of each step, as if its m x m blocks could be dealt anew.
-
-    The cost is the load, or the load + link_cost * traffic. A worker with a of these blocks
-    receives at least 2 sqrt(a) blocks of the panel and of the pivot row; from the sum over the
-    workers, the 2 m blocks that are owned by some worker are subtracted. Within a limit on the load
-    the sum of the roots, which is concave, is least if the fastest q workers have all that they can
-    do in it. Between two such limits the cost is concave in the limit, so one of them is best.
-    """
-    least = allocate.lu_grid_bound(n, times)
-    if link_cost == 0.0:
-        return least
-    m = np.arange(n - 1, -1, -1.0)
-    fastest = float(times.min())
-    speeds = np.sort(fastest / times[np.isfinite(times)])[::-1]
-    together, roots = np.cumsum(speeds), np.cumsum(np.sqrt(speeds))
-    best = np.full(n, np.inf)
-    with np.errstate(over="ignore"):
-        for rate, root in zip(together.tolist(), (roots / np.sqrt(together)).tolist(), strict=True):
-            np.minimum(
-                best, m**2 * (fastest / rate) + link_cost * (2.0 * (root - 1.0) * m), out=best
-            )
-    return np.maximum(least, best * (1.0 - 1e-14))
-
-
-# ---- maps ----------------------------------------------------------------------------------------
-
-
-def _shares(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    shares = relative_speeds(times)
-    shares /= shares.sum()
-    return shares
-
-
-def _one_by_one(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
-    p = len(times)
-    yield allocate.lu_grid_deal(
-        n, times, of_columns(*partition.partition_columns(_shares(times), 1.0, p, p))
-    )
-
-
-def _nested(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
-    shares, p = _shares(times), int(np.isfinite(times).sum())
-    if p <= _ALL_CUTS:
-        plan, _ = partition.partition_guillotine(shares, None, 1.0, False)
-    elif p <= _INTERVAL:
-        plan, _ = partition.partition_interval(shares, None, 1.0)
-    else:
-        plan, _ = partition.partition_rule("nagamochi-abe", shares)
-    yield allocate.lu_grid_deal(n, times, plan)
-
-
-def _columns(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
-    workers = np.flatnonzero(np.isfinite(times)).astype(np.int32)
-    plan = of_columns(workers, np.arange(len(workers) + 1, dtype=np.int32))
-    yield allocate.lu_grid_deal(n, times, plan)
-
-
-def _cyclic(n: int, times: NDArray[np.float64]) -> Iterator[NDArray[np.int32]]:
-    """All grids of all workers with a finite cycle-time."""
-    workers = np.flatnonzero(np.isfinite(times)).astype(np.int32)
-    p, lines = len(workers), np.arange(n)
-    for rows in range(1, p + 1):
-        if p % rows == 0:
-            yield workers[np.add.outer(lines % rows * (p // rows), lines % (p // rows))]
-
-
-_MAPS: dict[str, Callable[[int, NDArray[np.float64]], Iterator[NDArray[np.int32]]]] = {
-    "1d1d": _one_by_one,
-    "nested": _nested,
-    "columns": _columns,
-    "cyclic": _cyclic,
-}
-METHODS = ("best", *_MAPS)

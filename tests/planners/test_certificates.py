@@ -223,6 +223,7 @@ def test_lu_grid(method, rng):
         20,
         4,
         view("double", t),
+        0.0,
         view("int32_t", plan.owner.reshape(-1)),
         ffi.NULL,
     )

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import stages
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles.cuboids import (
@@ -22,7 +23,6 @@ from oracles.cuboids import (
 )
 
 import hetsched as hs
-from hetsched._engine import partition as engine
 from hetsched.planners.cuboids import METHODS
 from hetsched.plots.canvas import digits
 
@@ -205,9 +205,9 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
     for _ in range(4):
         volumes = rng.random(p) + 0.05 if kind == "uniform" else rng.lognormal(0, 1.6, p)
         volumes /= volumes.sum()
-        _, exact = engine.partition_cuboids_exact(volumes, faces, 7)
-        _, interval = engine.partition_cuboids(volumes, faces, 7, None, 0, 0)
-        _, searched = engine.partition_cuboids(volumes, faces, 7, None, 200, 5)
+        _, exact = stages.partition_cuboids_exact(volumes, faces, 7)
+        _, interval = stages.partition_cuboids(volumes, faces, 7, None, 0, 0)
+        _, searched = stages.partition_cuboids(volumes, faces, 7, None, 200, 5)
         assert exact <= searched * (1 + 1e-12)
         assert exact <= interval * (1 + 1e-12)
         assert searched <= exact * 1.003
@@ -321,7 +321,7 @@ def test_no_method_beats_best(volumes, faces):
 @example(0.01, (1.0, 20.0, 1.0))
 def test_a_box_by_itself(volume, faces):
     volumes = [volume, 1.0 - volume]
-    bound = engine.cuboids_bound(np.array(volumes), np.array(faces))
+    bound = stages.cuboids_bound(np.array(volumes), np.array(faces))
     least = sum(least_separate_cost(v, faces, 300) for v in volumes if v > 0)
     assert bound <= least * (1 + 1e-9)
     assert bound >= least * (1 - 1e-2)
@@ -337,7 +337,7 @@ def test_a_box_by_itself_in_a_shape():
     ]:
         m, n, k = shape
         faces = np.array([weights[0] * m * k, weights[1] * k * n, weights[2] * m * n], float)
-        bound = engine.cuboids_bound(np.array([8.0, 0.0, m * n * k - 8.0]), faces)
+        bound = stages.cuboids_bound(np.array([8.0, 0.0, m * n * k - 8.0]), faces)
         assert bound == pytest.approx(small + rest, rel=1e-12)
 
 
@@ -436,8 +436,8 @@ def test_integer_cuts_balance_as_well_as_they_can(shape, volumes):
     """The least load over all cuts within 2 of the ideal, by enumeration; all cuts do little
     better."""
     given_volumes = np.array(volumes)
-    tree, _ = engine.partition_cuboids_exact(given_volumes, np.ones(3), 7)
-    boxes = engine.tile_cuboids(shape, given_volumes, tree)
+    tree, _ = stages.partition_cuboids_exact(given_volumes, np.ones(3), 7)
+    boxes = stages.tile_cuboids(shape, given_volumes, tree)
     exact = shares(volumes)
     sizes = boxes[:, 3:].prod(axis=1)
     load = max(

@@ -24,9 +24,9 @@ from oracles.layers import (
     relaxed_end,
     rounded,
 )  # fmt: skip
+from stages import Layers
 
 import hetsched as hs
-from hetsched._engine.layers import Layers
 from hetsched.planners.layers import METHODS, MODES
 
 INF, NAN = math.inf, math.nan

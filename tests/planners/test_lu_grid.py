@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.grid import ABOVE, BESIDE, deal, recount, step_bound
 
 import hetsched as hs
-from hetsched._engine import allocate
 from hetsched.planners.lu_grid import METHODS
 
 INF, NAN = float("inf"), float("nan")
@@ -48,7 +48,7 @@ class TestEngine:
         )
         owner = np.array(rows, np.int32)
         before = owner.copy()
-        loads, traffic, received = allocate.lu_grid_evaluate(owner, np.array(times))
+        loads, traffic, received = stages.lu_grid_evaluate(owner, np.array(times))
         wanted = recount(rows, times)
         assert (loads.tolist(), traffic.tolist(), received.tolist()) == (
             [float(x) for x in wanted[0]],
@@ -64,14 +64,14 @@ class TestEngine:
     def test_any_floorplan(self, n, times, data):
         order = data.draw(st.permutations(range(len(times))))
         plan = data.draw(plans(order))
-        owner = allocate.lu_grid_deal(n, np.array(times), np.array(plan, np.int32))
+        owner = stages.lu_grid_deal(n, np.array(times), np.array(plan, np.int32))
         assert owner.tolist() == deal(n, times, plan)
 
     @given(
         n=st.integers(1, 8), times=st.lists(st.integers(1, 9).map(float), min_size=1, max_size=4)
     )
     def test_bound(self, n, times):
-        bounds = allocate.lu_grid_bound(n, np.array(times)).tolist()
+        bounds = stages.lu_grid_bound(n, np.array(times)).tolist()
         assert bounds == [float(step_bound((n - 1 - k) ** 2, times)) for k in range(n)]
 
     @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ class TestEngine:
     )
     def test_no_floorplan(self, plan):
         with pytest.raises(ValueError, match="outside its documented range"):
-            allocate.lu_grid_deal(4, np.array([1.0, 2.0, INF]), np.array(plan, np.int32))
+            stages.lu_grid_deal(4, np.array([1.0, 2.0, INF]), np.array(plan, np.int32))
 
     def test_deep_floorplan(self):
         """A spiral that cuts off one line after another."""
@@ -88,7 +88,7 @@ class TestEngine:
         for w in range(1, p):
             plan += [w, BESIDE if w % 2 else ABOVE]
         times = np.concatenate(([1.0], 2.0 ** np.minimum(np.arange(p - 1), 40)))
-        owner = allocate.lu_grid_deal(n, times, np.array(plan, np.int32))
+        owner = stages.lu_grid_deal(n, times, np.array(plan, np.int32))
         assert owner.tolist() == deal(n, times.tolist(), plan)
 
 
@@ -142,7 +142,7 @@ class TestMethods:
         p = q * q
         lines = np.arange(n)
         cyclic = np.add.outer(lines % q * q, lines % q).astype(np.int32)
-        loads, traffic, _ = allocate.lu_grid_evaluate(cyclic, np.ones(p))
+        loads, traffic, _ = stages.lu_grid_evaluate(cyclic, np.ones(p))
         for method in ("1d1d", "cyclic", "best"):
             grid = hs.lu_grid(n, [1.0] * p, method)
             assert grid.loads.tolist() == loads.tolist()

@@ -255,18 +255,75 @@ HS_API hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_t
                                      const int32_t *owner, const int *cancel, double *loads,
                                      int64_t *traffic, int64_t *received);
 
-/* Computes the least load of each single step, as if its (n - 1 - k)^2 blocks could be dealt anew
- * by hs_distribute.
- *   bounds  [n] out
- * Time O(n p log p). */
-HS_API hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times,
+/* Computes the least cost of each single step, as if its (n - 1 - k)^2 blocks could be dealt anew
+ * before it: the load of hs_distribute, or the load + link_cost * traffic if each worker received
+ * the sides of a square as large as its part, whichever is larger.
+ *   link_cost  >= 0, finite
+ *   bounds     [n] out
+ * Time O(n p log p), memory O(n + p). */
+HS_API hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, double link_cost,
                                   const int *cancel, double *bounds);
 
-/* Certificate of any owner map: the sum of its loads, with the sum of the least loads as the bound.
- * Time O(n^2 + n p log p), memory O(n + p). */
+/* Certificate of any owner map: the sum of its loads + link_cost * all traffic, with the sum of the
+ * least costs as the bound. Time O(n^2 + n p log p), memory O(n + p). */
 HS_API hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times,
-                                        const int32_t *owner, const int *cancel,
+                                        double link_cost, const int32_t *owner, const int *cancel,
                                         hs_certificate *certificate);
+
+/* LU on n x n blocks by p workers. Messages go one after another, and none while a worker computes.
+ *   n, p, cycle_times  as above
+ *   link_cost          time to send a block, >= 0, finite; 0: only the updates count */
+typedef struct hs_lu_grid {
+    int32_t n, p;
+    const double *cycle_times;
+    double link_cost;
+} hs_lu_grid;
+
+/* How the blocks are dealt.
+ *   HS_LU_GRID_BEST     the methods below but the last: the map with the least cost; of equal ones
+ *                       the one with less traffic, then the first
+ *   HS_LU_GRID_1D1D     hs_lu_grid_deal, workers in columns as by hs_partition_columns
+ *   HS_LU_GRID_NESTED   hs_lu_grid_deal, by the best straight cuts: of all cuts for up to 10 workers
+ *                       (hs_partition_guillotine), of the sorted list for up to 128
+ *                       (hs_partition_interval), else HS_RULE_NAGAMOCHI_ABE
+ *   HS_LU_GRID_COLUMNS  whole block columns, the reversed hs_distribute_prefix
+ *   HS_LU_GRID_CYCLIC   block-cyclic on the best q x r grid of all workers, whatever their speeds
+ *   HS_LU_GRID_GIVEN    the map of the caller */
+typedef enum hs_lu_grid_method {
+    HS_LU_GRID_BEST = 0,
+    HS_LU_GRID_1D1D = 1,
+    HS_LU_GRID_NESTED = 2,
+    HS_LU_GRID_COLUMNS = 3,
+    HS_LU_GRID_CYCLIC = 4,
+    HS_LU_GRID_GIVEN = 5
+} hs_lu_grid_method;
+
+/* A map and what it costs. The caller sets the pointers.
+ *   owner     [n * n] the worker of each block, row by row; in with HS_LU_GRID_GIVEN, else out
+ *   loads     [n] out: of hs_lu_grid_evaluate
+ *   ideal     [n] out: the work of each step divided perfectly over the speeds
+ *   traffic   [n] out: of hs_lu_grid_evaluate
+ *   received  [p] out: of hs_lu_grid_evaluate
+ *   makespan  out: sum of the loads */
+typedef struct hs_lu_grid_result {
+    int32_t *owner;
+    double *loads;
+    double *ideal;
+    int64_t *traffic;
+    int64_t *received;
+    double makespan;
+} hs_lu_grid_result;
+
+/* Deals the blocks by a method, or evaluates a given map.
+ *   found        out: the method of the map
+ *   certificate  out: as by hs_lu_grid_certificate; its scope is all maps of whole blocks, if the
+ *                map is optimal
+ * HS_ERROR_VALUE also if the cost overflows. After an error the outputs are undefined. Time and
+ * memory of the partition, O(n^2) for each level of cuts, O(n^2 + n p) for each map that is tried,
+ * and O(n p log p). */
+HS_API hs_status hs_lu_grid_best(const hs_lu_grid *grid, hs_lu_grid_method method,
+                                 const int *cancel, hs_lu_grid_method *found,
+                                 hs_lu_grid_result *result, hs_certificate *certificate);
 
 /* Order of the tiles in a wavefront. The rows x cols tiles are equal, and whole columns of tiles
  * are dealt to workers. A tile depends on the tile above it, and on the tiles of the column to its

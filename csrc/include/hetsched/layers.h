@@ -107,31 +107,103 @@ HS_API hs_status hs_layers_exact(const hs_layers *problem, const int32_t *order,
 HS_API hs_status hs_layers_best(const hs_layers *problem, int64_t work, const int *cancel,
                                 int32_t *order, int64_t *counts, int *optimal);
 
-/* Solves many stars, each with the same result as alone: with hs_layers_exact or hs_layers_paper by
- * index, or with hs_layers_best.
- *   rows       >= 0 stars
- *   problem    compute, send and most are [rows * p]; the other fields hold for all stars
- *   work       for hs_layers_best
- *   order      [rows * p] out
- *   counts     [rows * p] out
- *   makespans  [rows] out: of hs_layers_schedule
- *   bounds     [rows] out: of hs_layers_bound
- *   optimal    [rows] out: as returned by the function; 0 for HS_LAYERS_PAPER
- * An error of one star is returned for the whole call; the outputs are then undefined. */
-typedef enum hs_layers_method {
-    HS_LAYERS_EXACT = 0,
-    HS_LAYERS_BEST = 1,
-    HS_LAYERS_PAPER = 2
-} hs_layers_method;
-HS_API hs_status hs_layers_batch(hs_layers_method method, int64_t rows, const hs_layers *problem,
-                                 int64_t work, const int *cancel, int32_t *order, int64_t *counts,
-                                 double *makespans, double *bounds, int32_t *optimal);
-
 /* Certificate of any counts and order: the makespan of hs_layers_schedule, with hs_layers_bound as
  * the bound. Time as for hs_layers_bound, memory O(p). */
 HS_API hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order,
                                        const int64_t *counts, const int *cancel,
                                        hs_certificate *certificate);
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* C = A B of n x n matrices, in layers. The source of a star holds A and B. A worker with k columns
+ * of A and rows of B receives 2 n k elements, does n^2 k multiply-adds, and holds these elements and
+ * its n x n matrix, the sum of its layers.
+ *   mode         hs_layers_mode
+ *   p            workers
+ *   n            0 .. HS_LAYERS_SIDE
+ *   cycle_times  [p] time per multiply-add, > 0: n^2 cycle_times in the range of hs_layers.compute;
+ *                infinite: the worker gets nothing; at least one is finite
+ *   link_costs   [p] time per element, >= 0: 2 n link_costs in the range of hs_layers.send
+ *   memory       [p] elements that each worker can hold, >= 0, infinite without a limit; NULL: no
+ *                limits. A worker with too little for one layer gets nothing
+ *   disk         1: a worker stores its matrix on its disk, row by row, and holds n elements of it;
+ *                0: it holds n^2 elements */
+enum { HS_LAYERS_SIDE = 1 << 30 };
+typedef struct hs_layers_product {
+    int32_t mode;
+    int32_t p;
+    int64_t n;
+    const double *cycle_times;
+    const double *link_costs;
+    const double *memory;
+    int32_t disk;
+} hs_layers_product;
+
+/* How layers are chosen.
+ *   HS_LAYERS_EXACT  hs_layers_exact, with the messages in the order of the workers
+ *   HS_LAYERS_BEST   hs_layers_best, with a search of half a second at most
+ *   HS_LAYERS_PAPER  hs_layers_paper, with the messages in the order of the workers
+ *   HS_LAYERS_GIVEN  the caller has chosen them */
+typedef enum hs_layers_method {
+    HS_LAYERS_EXACT = 0,
+    HS_LAYERS_BEST = 1,
+    HS_LAYERS_PAPER = 2,
+    HS_LAYERS_GIVEN = 3
+} hs_layers_method;
+
+/* A plan of layers. The caller sets the pointers.
+ *   counts   [p] layers of each worker; in with HS_LAYERS_GIVEN, else out
+ *   order    [p] the first `served` entries are the workers with layers in the order of their
+ *            messages, by index if all messages go out at once; out. With HS_LAYERS_GIVEN also in:
+ *            different workers; the workers that are not among them follow by index
+ *   served   number of workers with layers; out, with HS_LAYERS_GIVEN also in
+ *   receive  [2 p] out: start and end of each worker's message; 0, 0 for a worker without layers
+ *   compute  [2 p] out: start and end of its work; 0, 0 without layers
+ *   shares   [p] out: fractional layers, the best for this order of the workers; with
+ *            HS_LAYERS_PAPER those of the closed form
+ *   relaxed  out: makespan with these shares */
+typedef struct hs_layers_result {
+    int64_t *counts;
+    int32_t *order;
+    int32_t served;
+    double *receive;
+    double *compute;
+    double *shares;
+    double relaxed;
+} hs_layers_result;
+
+/* Plans a product, or evaluates the given layers.
+ *   certificate  out: the makespan, with hs_layers_bound as the bound; the makespan itself if it is
+ *                proven optimal for all orders. The scope says whether that is so for all orders and
+ *                counts, or for all counts with messages in this order; "" with HS_LAYERS_GIVEN
+ * HS_ERROR_INFEASIBLE if the memory of the workers that can compute does not hold n layers. After an
+ * error the outputs are undefined. Time and memory of the method. */
+HS_API hs_status hs_layers_plan(const hs_layers_product *product, hs_layers_method method,
+                                const int *cancel, hs_layers_result *result,
+                                hs_certificate *certificate);
+
+/* Plans many products, each with the same result as alone.
+ *   method     not HS_LAYERS_GIVEN
+ *   rows       >= 0 products
+ *   products   cycle_times, link_costs and memory are [rows * p]; the other fields hold for all
+ *   counts     [rows * p] out
+ *   makespans  [rows] out
+ *   bounds     [rows] out: of the certificates
+ *   optimal    [rows] out: of the certificates
+ * An error of one product is returned for the whole call; the outputs are then undefined. */
+HS_API hs_status hs_layers_batch(hs_layers_method method, int64_t rows,
+                                 const hs_layers_product *products, const int *cancel,
+                                 int64_t *counts, double *makespans, double *bounds,
+                                 int32_t *optimal);
+
+/* Computes how many layers, with their 2 n elements of A and B, fit into memories.
+ *   beside  0 .. 2^62: elements that are held besides them
+ *   count   memories, >= 0
+ *   memory  [count] elements, >= 0; infinite is allowed
+ *   most    [count] out: 0 .. n
+ * Time O(count). */
+HS_API hs_status hs_layers_room(int64_t n, int64_t beside, int64_t count, const double *memory,
+                                int64_t *most);
 
 HS_C_END
 #endif

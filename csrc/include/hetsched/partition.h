@@ -284,6 +284,60 @@ HS_API hs_status hs_partition_search(int32_t p, const double *areas, const doubl
  *   cost     out: of the tree in the unit cube
  * After HS_ERROR_MEMORY the tree is undefined. */
 
+/* Tiles the iterations of a product with one box for each worker, of given volumes and small faces.
+ * A unit of A costs alpha, a unit of B costs beta and a unit of C costs gamma: 1 if partial results
+ * are sent once, 0 if they cost nothing.
+ *   p                   workers
+ *   volumes             [p] >= 0, finite, at least one positive, with a finite sum: any multiple of
+ *                       the volumes
+ *   alpha, beta, gamma  >= 0, finite, at least one positive
+ *   m, n, k             iterations, each 1 .. 2^53; or 0, 0, 0: the unit cube */
+typedef struct hs_cuboids {
+    int32_t p;
+    const double *volumes;
+    double alpha, beta, gamma;
+    int64_t m, n, k;
+} hs_cuboids;
+
+/* How the boxes are cut.
+ *   HS_CUBOIDS_BEST        hs_partition_cuboids_exact for up to HS_CUBOIDS_EXACT positive volumes; for
+ *                          more, the ascending order and a search over orders, with the kinds of
+ *                          cuts (along one axis, two or three) that are best for the ascending order
+ *   HS_CUBOIDS_GUILLOTINE  the cheapest guillotine tiling, for up to HS_CUBOIDS_EXACT positive
+ *                          volumes, else HS_ERROR_UNSUPPORTED
+ *   HS_CUBOIDS_INTERVAL    the volumes in ascending order, cut as runs
+ *   HS_CUBOIDS_LAYERS      cuts across the depth only, in the order of the workers
+ *   HS_CUBOIDS_RECTANGLES  HS_CUBOIDS_BEST without cuts across the depth
+ *   HS_CUBOIDS_SEARCH      found by the search of HS_CUBOIDS_BEST; only as a result */
+typedef enum hs_cuboids_method {
+    HS_CUBOIDS_BEST = 0,
+    HS_CUBOIDS_GUILLOTINE = 1,
+    HS_CUBOIDS_INTERVAL = 2,
+    HS_CUBOIDS_LAYERS = 3,
+    HS_CUBOIDS_RECTANGLES = 4,
+    HS_CUBOIDS_SEARCH = 5
+} hs_cuboids_method;
+
+/* Finds the boxes by a method, with their certificate.
+ *   orders       orders that the search tries; 0: at most 2000, which takes about a second at most;
+ *                negative: none. Not read if the effort is timed. There is no search for more than
+ *                64 positive volumes
+ *   effort       of the search over orders; NULL: the default
+ *   found        out: the method, HS_CUBOIDS_GUILLOTINE or HS_CUBOIDS_SEARCH for HS_CUBOIDS_BEST
+ *   boxes        [6 p] out: boxes in the unit cube, as by hs_cuboid_boxes; with a shape it is not
+ *                used and may be NULL
+ *   cells        [6 p] out: integer boxes of a shape, as by hs_tile_cuboids; in the unit cube it is
+ *                not used and may be NULL
+ *   certificate  out: the exact sum of the boxes' costs, rounded once. The bound is that of
+ *                hs_cuboids_bound for the volumes that the boxes have; for up to four boxes in the
+ *                unit cube it is the optimum. The scope of a shape is ""
+ * HS_ERROR_INFEASIBLE for more positive volumes than iterations; HS_ERROR_VALUE also if the cost
+ * overflows. After an error the boxes are undefined. Time and memory of the planners below. */
+HS_API hs_status hs_cuboids_best(const hs_cuboids *problem, hs_cuboids_method method,
+                                 int64_t orders, const hs_effort *effort, const int *cancel,
+                                 hs_cuboids_method *found, double *boxes, int64_t *cells,
+                                 hs_certificate *certificate);
+
 /* Cuts the volumes, in a given or ascending order, as runs. An interval DP keeps, for each run, the
  * best tree found for every ratio of the sides on a grid; then a search changes the order by swaps,
  * moves and reversals. A heuristic: no optimality is claimed. At most 64 volumes take part in one
