@@ -12,8 +12,9 @@ import pytest
 from pages import in_the_page
 
 import hetsched as hs
+from hetsched._engine.star import EFFORT
 from hetsched.cli import main as cli
-from hetsched.planners.star import EFFORT, PAPER, planned
+from hetsched.planners.star import PAPER, planned
 from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
 from hetsched.studies.ppopp2008_runs import emulated
 
