@@ -294,7 +294,7 @@ class StarLu:
         cancellable(lambda cancel: lib.hs_star_lu_best(*given, cancel, *out), True)
         own = certificate(proof, "makespan")
         written = [
-            self._product(wish, chosen[0], k, products[k], parts[k].copy())
+            self._product(wish, chosen[0], k, products + k, parts[k].copy())
             for k in range((n - 1) // chosen[0])
         ]
         return chosen[0], makespan[0], own, written
