@@ -409,8 +409,10 @@ static void refusals(void)
         CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                                &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_star_plan(&fine, 9, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) ==
-          HS_ERROR_VALUE);
+    for (int32_t method = HS_STAR_BEST; method <= HS_STAR_EXACT; method++)
+        if (method < HS_STAR_HOM || method > HS_STAR_OVERLAP) /* no rule */
+            CHECK(hs_star_plan(&fine, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL,
+                               NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) ==
           HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, 16, 0, NULL, &summary, sides, columns, NULL, NULL) ==

@@ -24,6 +24,9 @@ typedef struct instance {
     hs_star_message messages[MESSAGES], log[MESSAGES];
 } instance;
 
+/* Messages that are enough for a test of a method. */
+static int64_t messages_of(int32_t method) { return method == HS_STAR_EXACT ? 100000 : EFFORT; }
+
 static void draw(instance *x)
 {
     static const int64_t sizes[] = {0, 2, 3, 4, 5, 6, 12, 21, 32, 60};
@@ -235,7 +238,7 @@ static void stacks(void)
         static instance x;
         static double times[ROWS * 2], costs[ROWS * 2];
         static int64_t memory[ROWS * 2];
-        const hs_star_options options = {.method = method, .messages = EFFORT * 50};
+        const hs_star_options options = {.method = method, .messages = messages_of(method)};
         const hs_star stars = {2, 4, 2, 2, times, costs, memory};
         int32_t methods[ROWS], optimal[ROWS];
         double makespans[ROWS], bounds[ROWS];
@@ -323,7 +326,7 @@ static void too_large(void)
     const int64_t little[] = {2}, five[] = {5}, much[] = {INT64_C(1) << 53};
     const hs_star none = {4, 8, 3, 1, one, one, little};
     const hs_star many = {INT32_MAX, 100, 4, 1, one, one, five};
-    const hs_star vast = {INT32_MAX, INT32_MAX, 2, 1, one, one, much};
+    const hs_star vast = {INT32_MAX, INT32_MAX, 3, 1, one, one, much};
     for (int32_t method = HS_STAR_BEST; method <= HS_STAR_EXACT; method++) {
         const hs_star_options options = {.method = method};
         x.star = none;
@@ -333,7 +336,7 @@ static void too_large(void)
         CHECK(plan(&x, &options, NULL) == HS_ERROR_UNSUPPORTED);
     }
     x.star = vast;
-    CHECK(plan(&x, NULL, NULL) == HS_ERROR_VALUE); /* 2^63 updates */
+    CHECK(plan(&x, NULL, NULL) == HS_ERROR_VALUE); /* 2^63 updates or more */
     x.star = many;
     int64_t chunks, messages;
     CHECK(hs_star_exact_most(&many, &chunks, &messages) == HS_OK &&
@@ -341,7 +344,9 @@ static void too_large(void)
     CHECK(hs_star_exact_most(&none, &chunks, &messages) == HS_ERROR_INFEASIBLE);
     const hs_star endless = {INT32_MAX, INT32_MAX, INT32_MAX, 1, one, one, five};
     CHECK(hs_star_exact_most(&endless, &chunks, &messages) == HS_OK && messages == INT64_MAX);
-    const hs_star small = {4, 8, 3, 1, one, one, five};
+    const double times[] = {2, 3}, costs[] = {1, 2};
+    const int64_t memory[] = {12, 21};
+    const hs_star small = {4, 40, 3, 2, times, costs, memory};
     const hs_star_options few = {.method = HS_STAR_EXACT, .messages = 1};
     x.star = small;
     CHECK(plan(&x, &few, NULL) == HS_ERROR_UNSUPPORTED);
@@ -356,7 +361,7 @@ static void refused_decisions(void)
     const hs_star star = {4, 8, 3, 2, times, costs, memory};
     x.star = star;
     for (int32_t method = HS_STAR_HOM; method <= HS_STAR_EXACT; method++) {
-        const hs_star_options options = {.method = method, .messages = 100000};
+        const hs_star_options options = {.method = method, .messages = messages_of(method)};
         if (!CHECK(plan(&x, &options, NULL) == HS_OK)) continue;
         const hs_star_decision good = x.decision;
         for (int k = 0; k < 6; k++) {
