@@ -310,8 +310,8 @@ static quick_rules choose_rules(const planning *x)
     return found;
 }
 
-/* Computes the makespan of LU with quick products; infinite if one has too many messages.
- * numbers: [2 p] workspace. */
+/* Computes the makespan of LU with quick products; infinite if there is none by these rules, or it
+ * has too many messages. numbers: [2 p] workspace. */
 static hs_status end_quickly(const planning *x, const quick_rules *quick, int64_t width,
                              int64_t *numbers, double *makespan)
 {
@@ -328,14 +328,12 @@ static hs_status end_quickly(const planning *x, const quick_rules *quick, int64_
             const hs_status status =
                 hs_star_plan(&star, quick->rules[rule], HS_STAR_ALL, x->options->eager, x->cancel,
                              &found, numbers, numbers + lu->p, NULL, NULL);
-            if (status == HS_ERROR_UNSUPPORTED) {
-                *makespan = INFINITY;
-                return HS_OK;
-            }
+            if (status == HS_ERROR_UNSUPPORTED || status == HS_ERROR_INFEASIBLE) continue;
             if (status) return status;
             least = fmin(least, found.makespan);
         }
         now += least;
+        if (isinf(now)) break;
     }
     *makespan = now;
     return HS_OK;

@@ -519,10 +519,7 @@ static hs_status star_message_count(void)
 {
     return hs_star_message_count(4, 1, AT(0, &chunk), AT(1, &one_long));
 }
-static hs_status star_needs(void)
-{
-    return hs_star_needs(4, P, 1, AT(0, &chunk), AT(1, longs));
-}
+static hs_status star_needs(void) { return hs_star_needs(4, P, 1, AT(0, &chunk), AT(1, longs)); }
 static hs_status star_chunk_steps(void)
 {
     static hs_star_step steps[8];
@@ -534,12 +531,8 @@ static hs_status star_peaks(void)
     return hs_star_peaks(4, P, 1, AT(0, &chunk), 1, AT(1, &load), AT(2, longs));
 }
 
-#define STAR_LU                   \
-    {.n = 4,                      \
-     .p = P,                      \
-     .cycle_times = AT(0, times), \
-     .link_costs = AT(1, few),    \
-     .memory = AT(2, memory)}
+#define STAR_LU \
+    {.n = 4, .p = P, .cycle_times = AT(0, times), .link_costs = AT(1, few), .memory = AT(2, memory)}
 static hs_status star_lu_best(void)
 {
     const hs_star_lu x = STAR_LU;

@@ -238,16 +238,15 @@ def plan_star_lu(
         if master_time is None
         else _within(check.number("master_time", master_time, above=0.0))
     )
-    least = least_memory(method)
-    if width is not None and width < n and memory.max() < least:
-        raise InfeasibleError(
-            f"platform: no worker's memory holds a chunk: {method!r} needs at least {least} blocks,"
-            f" the largest is {memory.max()}"
-        )
     wish = Wish(method, returns == "eager", None, seed, budget)
     lu = _engine_of(n, platform, master, width or 0)
     try:
         chosen, makespan, proof, found = lu.best(wish)
+    except InfeasibleError:
+        raise InfeasibleError(
+            "platform: no worker's memory holds a chunk of each product:"
+            f" {method!r} needs at least {least_memory(method)} blocks"
+        ) from None
     except NotImplementedError:
         raise too_many((n, n, width or 1)) from None
     products = tuple(
