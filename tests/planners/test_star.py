@@ -7,7 +7,6 @@ import dataclasses
 import json
 import math
 import random
-from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -1051,15 +1050,6 @@ class TestPlan:
         vast = platform_of([1, 2], [2, 3], [2**53, 2**53])
         assert len(hs.plan_product(*shape, vast).messages) < 2000
 
-        # "best" takes a rule that leaves the small memory out
-        platform, others = platform_of([1, 2], [2, 3], [2**40, 21]), []
-        for method in star_module.METHODS[:-2]:
-            with suppress(ValueError):
-                others.append(hs.plan_product(*shape, platform, method).makespan)
-        best = hs.plan_product(*shape, platform)
-        assert best.method in star_module.METHODS[:-2]
-        assert best.makespan == min(others)
-
     def test_ctrl_c_can_be_looked_for(self, monkeypatch):
         expected = {method: plan_of(SECOND, method).makespan for method in METHODS}
         monkeypatch.setattr(star_module, "_LONG", 0)
@@ -1136,7 +1126,7 @@ class TestBadInput:
             (
                 {"r": 50000, "s": 50000, "t": 2**31 - 1, "platform": hs.Platform.star([1], [1])},
                 ValueError,
-                "need 2147483649 messages",
+                "need more messages",
             ),
             (
                 {"r": 2**21, "s": 2**21, "t": 2**21, "method": "bmm"},
