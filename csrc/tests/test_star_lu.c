@@ -122,8 +122,8 @@ static void searches(void)
     }
 }
 
-/* One worker, links that cost nothing: n = 2 is 7/6 + 1 + 1/3 + 1/6 ... updates in all 8/3, of which
- * the product has one. The master alone takes all of them at its own speed. */
+/* n = 2 with one worker that is as fast as the master: all 8 / 3 updates by the master alone, or
+ * panels of one block column with a product of one update between them. */
 static void by_hand(void)
 {
     const double time[] = {1}, cost[] = {1};
