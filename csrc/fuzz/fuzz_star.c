@@ -149,7 +149,8 @@ static void plan(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int32_t method = take_byte(in) > 250 ? 9 : pick_below(in, 9), eager = pick_below(in, 2);
+    const int32_t method = 1 + pick_below(in, take_byte(in) > 250 ? 12 : 9),
+                  eager = pick_below(in, 2);
     const int32_t variant = method == HS_STAR_HET ? pick_below(in, 18) - 2
                             : take_byte(in) > 250 ? 1
                                                   : HS_STAR_ALL;
@@ -281,6 +282,115 @@ static void exact(bytes *in)
         HOLDS(least <= summary.makespan * (1 + 1e-9));
 }
 
+/* Checks the account of traffic of a plan against its log. */
+static void check_account(const hs_star *star, int64_t count, const hs_star_chunk *chunks,
+                          int64_t length, const hs_star_message *log)
+{
+    int64_t messages, needs[MOST_P], peaks[MOST_P];
+    HOLDS(hs_star_message_count(star->t, count, chunks, &messages) == HS_OK && messages == length);
+    HOLDS(hs_star_needs(star->t, star->p, count, chunks, needs) == HS_OK);
+    HOLDS(hs_star_peaks(star->t, star->p, count, chunks, length, log, peaks) == HS_OK);
+    for (int32_t i = 0; i < star->p; i++)
+        HOLDS(needs[i] <= star->memory[i] && peaks[i] <= needs[i]);
+}
+
+static hs_star_options draw_options(bytes *in, int32_t most)
+{
+    hs_star_options options = {.method = pick_below(in, most),
+                               .eager = pick_below(in, 2),
+                               .messages = 50 * (int64_t)(1 + pick_below(in, 100))};
+    if (options.method == HS_STAR_EXACT && pick_below(in, 8)) options.eager = 0;
+    if (options.method == HS_STAR_HET) options.single = pick_below(in, 2);
+    if (options.single) options.variant = pick_below(in, 18) - 1;
+    return options;
+}
+
+static void best(bytes *in)
+{
+    const taste kind = taste_of(in);
+    hs_star star = star_of(in, kind);
+    if (!small_enough(&star)) return;
+    const hs_star_options options = draw_options(in, 13);
+    const int exact = options.method == HS_STAR_EXACT;
+    if (exact && star.s > 3) star.s = 3;
+    const hs_effort effort = {.seed = take_byte(in), .timed = pick_below(in, 9) == 0};
+    hs_star_decision *found = new_output(in, sizeof *found);
+    hs_star_part *parts = new_output(in, (size_t)star.p * sizeof *parts);
+    hs_certificate *certificate = new_output(in, sizeof *certificate);
+    int64_t chunk_room = 0;
+    int64_t message_room = 0;
+    if (exact && hs_star_exact_most(&star, &chunk_room, &message_room) != HS_OK) return;
+    hs_star_chunk *chunks = new_output(in, (size_t)chunk_room * sizeof *chunks);
+    int32_t *served = new_output(in, (size_t)message_room * sizeof *served);
+    const hs_status status =
+        hs_star_best(&star, &options, &effort, NULL, found, parts, chunks, served, certificate);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
+          (exact && status == HS_ERROR_UNSUPPORTED));
+    if (status) return;
+    HOLDS(found->method > HS_STAR_BEST && found->method <= HS_STAR_EXACT);
+    HOLDS(options.method == HS_STAR_BEST || found->method == options.method);
+    HOLDS(found->chunk_count >= 1 && found->message_count >= 1);
+    if (exact) HOLDS(found->chunk_count <= chunk_room && found->message_count <= message_room);
+    else chunks = new_output(in, (size_t)found->chunk_count * sizeof *chunks);
+    hs_star_message *log = new_output(in, (size_t)found->message_count * sizeof *log);
+    HOLDS(hs_star_write(&star, found, parts, served, NULL, chunks, log) == HS_OK);
+    check_cover(&star, found->chunk_count, chunks);
+    HOLDS(is_near(log[found->message_count - 1].end, found->makespan, 1e-12));
+    check_log(&star, found->message_count, log, log[found->message_count - 1].end);
+    check_account(&star, found->chunk_count, chunks, found->message_count, log);
+    HOLDS(certificate->value == found->makespan && certificate->bound <= certificate->value);
+    int64_t columns = 0;
+    int64_t updates = 0;
+    for (int32_t i = 0; i < star.p; i++) {
+        HOLDS(parts[i].columns >= 0 && parts[i].updates >= 0);
+        columns += parts[i].columns;
+        updates += parts[i].updates;
+    }
+    HOLDS(columns == star.s && updates == star.r * star.s * star.t);
+    if (is_tame(kind)) above_bounds(&star, found->makespan);
+}
+
+static void lu(bytes *in)
+{
+    const taste kind = taste_of(in);
+    const hs_star star = star_of(in, kind);
+    if (star.r < 0 || star.r > 12) return;
+    int64_t *memory = new_buffer(in, (size_t)star.p * sizeof *memory);
+    for (int32_t i = 0; i < star.p; i++)
+        memory[i] = pick_below(in, 4) ? star.memory[i] : HS_STAR_UNLIMITED;
+    const hs_star_lu x = {.n = star.r,
+                          .width = pick_below(in, 8),
+                          .p = star.p,
+                          .cycle_times = star.cycle_times,
+                          .link_costs = star.link_costs,
+                          .memory = memory,
+                          .master_time = pick_below(in, 3) ? star_value(in, kind) : 0.0};
+    hs_star_options options = draw_options(in, 11);
+    if (options.method <= HS_STAR_BEST || options.method == HS_STAR_SEARCH)
+        options.method = HS_STAR_ODDOML;
+    const size_t most = x.n > 0 ? (size_t)x.n : 1;
+    int64_t *width = new_output(in, sizeof *width);
+    hs_star_decision *products = new_output(in, most * sizeof *products);
+    hs_star_part *parts = new_output(in, most * (size_t)x.p * sizeof *parts);
+    double *makespan = new_output(in, sizeof *makespan);
+    hs_certificate *certificate = new_output(in, sizeof *certificate);
+    const hs_status status =
+        hs_star_lu_best(&x, &options, NULL, NULL, width, products, parts, makespan, certificate);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
+    if (status) return;
+    HOLDS(*width >= 1 && *width <= x.n && (!x.width || *width == x.width));
+    HOLDS(certificate->value == *makespan && certificate->bound <= *makespan);
+    hs_star_lu widest = x;
+    widest.width = x.n;
+    double alone = 0.0;
+    hs_certificate other;
+    HOLDS(hs_star_lu_best(&widest, &options, NULL, NULL, width, products, parts, &alone, &other) ==
+              HS_OK &&
+          other.bound <= alone);
+    if (!x.width && options.method >= HS_STAR_ORROML) HOLDS(*makespan <= alone);
+    if (is_tame(kind)) HOLDS(is_near(fmin(other.bound, *makespan), certificate->bound, 1e-9));
+}
+
 static void bounds(bytes *in)
 {
     hs_star star = star_of(in, taste_of(in));
@@ -300,4 +410,4 @@ static void bounds(bytes *in)
     HOLDS(hs_star_side(draw_extreme(in), layout) >= 0);
 }
 
-HARNESS(simulate, plan, cut, search, exact, bounds)
+HARNESS(simulate, plan, cut, search, exact, best, lu, bounds)

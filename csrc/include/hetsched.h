@@ -54,6 +54,7 @@
 #include "hetsched/partition.h"
 #include "hetsched/ring.h"
 #include "hetsched/star.h"
+#include "hetsched/star_lu.h"
 #include "hetsched/layers.h"
 #include "hetsched/pool.h"
 #include "hetsched/blocking.h"

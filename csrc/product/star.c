@@ -8,6 +8,7 @@
  * the worker sets COMPUTED and wakes the master. With HS_STAR_LISTED the master serves the messages
  * in the order of the list, else the one that has been ready longest. */
 #include <math.h>
+#include <string.h>
 
 #include "core/numbers.h"
 #include "product/gang.h"
@@ -76,8 +77,6 @@ typedef struct {
 
 static int64_t area_of(const piece *x) { return x->height * x->width; }
 
-static int64_t panels_of(int64_t length, int64_t depth) { return 1 + (length - 1) / depth; }
-
 /* Whether a chunk is loaded ahead of the result of the one before. */
 static int is_ahead(const star_run *job, int64_t chunk)
 {
@@ -139,7 +138,7 @@ static void locate_operands(const star_run *job, const hs_star_chunk *chunk, int
         return;
     }
     const int64_t t = job->x->star->t;
-    const hs__chunk_traffic form = hs__chunk_traffic_of(t, chunk);
+    const hs_star_traffic form = hs__chunk_traffic_of(t, chunk);
     const int64_t most = hs__min(chunk->depth, form.length);
     const int64_t deep = hs__min(most, form.length - first);
     const int64_t row = chunk->row + (chunk->held == B ? first : 0);
@@ -235,9 +234,8 @@ static void serve_message(star_run *job, hs__member *self, int64_t at)
     piece pieces[OPERANDS];
     locate_operands(job, chunk, message->depth, pieces);
     const int64_t parts = parts_of(chunk, message);
-    int64_t blocks = 0;
-    for (int o = 0; o < OPERANDS; o++)
-        blocks += carries_operand(chunk, message, o) ? area_of(&pieces[o]) * parts : 0;
+    const hs_star_traffic traffic = hs__chunk_traffic_of(job->x->star->t, chunk);
+    const int64_t blocks = hs__star_carried(chunk, &traffic, kind, message->depth);
     if (kind != HS_STAR_RESULT) {
         const int64_t now = atomic_fetch_add(&its->blocks, blocks) + blocks;
         if (now > its->peak) its->peak = now;
@@ -270,9 +268,7 @@ static void serve_message(star_run *job, hs__member *self, int64_t at)
     its->released = end;
     if (kind == HS_STAR_LOAD) atomic_store(&own->state, COMPUTED);
     if (kind == HS_STAR_RESULT) {
-        const int last =
-            chunk->held != C && (own->next < 0 || job->list[own->next].chunk != message->chunk);
-        atomic_fetch_sub(&its->blocks, blocks + (last ? area_of(&pieces[chunk->held]) : 0));
+        atomic_fetch_sub(&its->blocks, hs__star_returned(chunk, &traffic, message->depth));
     }
 }
 
@@ -337,16 +333,6 @@ static int panel_product(const star_run *job, int64_t at, const piece pieces[OPE
                                   &box, NULL, 1);
 }
 
-/* Whether an operand of a panel is not needed after it. What stays for a layer is free after the
- * layer's last block. */
-static int frees_operand(const hs_star_chunk *chunk, const hs_star_message *message, int o)
-{
-    if (!hs__star_streams(chunk)) return 1;
-    const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
-    return o == (by_rows ? A : B) ||
-           (message->depth + 1) % (by_rows ? chunk->height : chunk->width) == 0;
-}
-
 static void compute_panel(star_run *job, hs__member *self, int64_t at)
 {
     hs_star_message *message = &job->list[at];
@@ -370,11 +356,9 @@ static void compute_panel(star_run *job, hs__member *self, int64_t at)
     if (hs__cancelled(&job->run.cancel)) return;
     message->compute_end = hs__since_start(&job->run);
     own->due = job->run.options.pace ? self->deadline : message->compute_end;
-    /* operands that only pass are free now; a C that came with the panel stays until its result has
-     * left */
-    for (int o = 0; o < OPERANDS; o++)
-        if (o != chunk->held && o != C && frees_operand(chunk, message, o))
-            atomic_fetch_sub(&job->workers[self->worker].blocks, area_of(&pieces[o]));
+    const hs_star_traffic traffic = hs__chunk_traffic_of(job->x->star->t, chunk);
+    atomic_fetch_sub(&job->workers[self->worker].blocks,
+                     hs__star_used_up(chunk, &traffic, message->depth));
     hs__count_task(&job->run);
     atomic_store(&own->state, COMPUTED);
     hs__signal_send(&job->run.signals[job->p]);
@@ -427,8 +411,8 @@ static hs_status place_chunks(star_run *job)
         own->first = k;
         if (chunk->ahead && last >= 0) {
             const chunk_place *other = &job->places[last];
-            const int64_t panels = panels_of(
-                hs__chunk_traffic_of(x->star->t, &x->chunks[last]).length, x->chunks[last].depth);
+            const hs_star_traffic traffic = hs__chunk_traffic_of(x->star->t, &x->chunks[last]);
+            const int64_t panels = hs__star_panels(&x->chunks[last], &traffic);
             own->first = other->first;
             own->odd = !other->odd;
             own->first_buffer = (int32_t)((other->first_buffer + panels) % 2);
@@ -484,11 +468,10 @@ static hs_status list_messages(star_run *job)
 {
     const hs_star_product *x = job->x;
     double makespan;
-    hs_status status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length,
-                                        x->served, 0, NULL, NULL, &job->count, &makespan);
-    if (!status && x->messages && x->message_capacity < job->count) status = HS_ERROR_VALUE;
+    hs_status status = hs_star_message_count(x->star->t, x->chunk_count, x->chunks, &job->count);
+    if (!status && (x->messages || x->simulated) && x->message_capacity < job->count)
+        status = HS_ERROR_VALUE;
     if (!status) status = check_cover(job);
-    if (!status) status = place_chunks(job);
     if (status) return status;
     const size_t count = (size_t)job->count;
     job->list = hs__run_zeros(&job->run, count, sizeof *job->list);
@@ -498,7 +481,9 @@ static hs_status list_messages(star_run *job)
     if (!job->list || !job->states || !job->log || !panel) return HS_ERROR_MEMORY;
     status = hs_star_simulate(x->star, x->chunk_count, x->chunks, x->order, x->length, x->served, 0,
                               NULL, job->list, &job->count, &makespan);
+    if (!status) status = place_chunks(job);
     if (status) return status;
+    if (x->simulated && count) memcpy(x->simulated, job->list, count * sizeof *x->simulated);
     for (int64_t at = 0; at < job->count; at++) {
         job->states[at].waits = waits_of(job, at, panel[job->list[at].worker]);
         job->run.total += job->list[at].kind == HS_STAR_PANEL;

@@ -121,6 +121,12 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
     return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
+double hs__star_bound(const double bounds[HS_STAR_BOUNDS])
+{
+    return fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]),
+                fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS]));
+}
+
 hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel,
                               hs_certificate *certificate)
 {
@@ -128,7 +134,6 @@ hs_status hs_star_certificate(const hs_star *star, double makespan, const int *c
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, cancel, bounds);
     if (status) return status;
-    const double bound = fmax(fmax(bounds[HS_STAR_WORK], bounds[HS_STAR_TRAFFIC]),
-                              fmax(bounds[HS_STAR_TRANSFER], bounds[HS_STAR_LOOMIS]));
-    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, hs__star_bound(bounds),
+                             certificate);
 }

@@ -31,12 +31,13 @@ int64_t hs_star_side(int64_t memory, int32_t layout)
 
 static double square_of(int64_t x) { return (double)x * (double)x; }
 
-/* The outputs of a method. */
+/* The outputs of a rule. */
 typedef struct output {
     hs_star_summary *summary;
     int64_t *sides, *columns;
-    hs_star_chunk *chunks;
+    hs_star_chunk *chunks; /* or NULL, without room */
     hs_star_message *messages;
+    int64_t chunk_room, message_room;
 } output;
 
 /* ---- columns dealt while the port serves ----------------------------------------------------- */
@@ -53,23 +54,28 @@ static hs_status run_port(hs__port *port, int32_t order, int64_t length, const i
     return status;
 }
 
-static hs_status plan_by_dealing(const hs_star *star, int32_t layout, int32_t order, int32_t eager,
-                                 const int *cancel, const int64_t *sides, output *out)
+static hs_status plan_by_dealing(const hs_star *star, int32_t method, int32_t eager,
+                                 const int *cancel, output *out)
 {
+    const int32_t layout = hs__star_layout(method);
+    const int in_turn = method == HS_STAR_HOM || method == HS_STAR_HOMI || method == HS_STAR_ORROML;
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.buffers = layout == HS_STAR_TOLEDO ? 1 : layout == HS_STAR_SINGLE ? HS_STAR_STREAM_A : 2;
     port.deals_ahead = layout == HS_STAR_PAIR;
     for (int32_t i = 0; i < star->p; i++) {
-        port.states[i].side = sides[i];
-        port.states[i].depth = layout == HS_STAR_TOLEDO && sides[i] ? sides[i] : 1;
+        const int64_t side = out->sides[i];
+        port.states[i].side = side;
+        port.states[i].depth = layout == HS_STAR_TOLEDO && side ? side : 1;
     }
     port.columns = out->columns;
     port.chunks = out->chunks;
     port.messages = out->messages;
+    port.chunk_room = out->chunk_room;
+    port.message_room = out->message_room;
     memset(out->columns, 0, (size_t)star->p * sizeof *out->columns);
-    return run_port(&port, order, 0, NULL, out->summary);
+    return run_port(&port, in_turn ? HS_STAR_ROUND_ROBIN : HS_STAR_DEMAND, 0, NULL, out->summary);
 }
 
 /* ---- homogeneous ----------------------------------------------------------------------------- */
@@ -188,16 +194,14 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
     return best < INFINITY ? HS_OK : HS_ERROR_UNSUPPORTED;
 }
 
-static hs_status plan_homogeneous(const hs_star *star, int improved, int32_t eager,
-                                  const int *cancel, output *out)
+static hs_status select_homogeneous(const hs_star *star, int improved, int32_t eager,
+                                    const int *cancel, int64_t *sides)
 {
     double *values = malloc(3 * (size_t)star->p * sizeof *values);
     if (!values) return HS_ERROR_MEMORY;
-    const hs_status status = choose_equal(star, improved, eager, cancel, values, out->sides);
+    const hs_status status = choose_equal(star, improved, eager, cancel, values, sides);
     free(values);
-    return status ? status
-                  : plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel,
-                                    out->sides, out);
+    return status;
 }
 
 /* ---- incremental selection ------------------------------------------------------------------- */
@@ -326,6 +330,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     const hs_star *star = x->star;
     int64_t count = 0;
     for (int64_t k = 0; k < x->owned; k++) count += hs__ceil_div(star->r, x->sides[x->owner[k]]);
+    if (out->chunks && count > out->chunk_room) return HS_ERROR_VALUE;
     hs_star_chunk *chunks = out->chunks ? out->chunks : malloc((size_t)count * sizeof *chunks);
     if (!chunks) return HS_ERROR_MEMORY;
     cut_panels(x, chunks, out->columns);
@@ -333,6 +338,7 @@ static hs_status serve_selected(const selection *x, int32_t eager, const int *ca
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (!status) {
         port.messages = out->messages;
+        port.message_room = out->message_room;
         status = hs__port_list(&port, count, chunks);
         if (!status) status = run_port(&port, HS_STAR_PANELS, x->length, x->served, out->summary);
         else hs__port_close(&port);
@@ -356,35 +362,47 @@ static hs_status plan_incremental(const hs_star *star, int32_t variant, int32_t 
     return status;
 }
 
+/* Tries the eight variants, without chunks and messages; leaves the columns of the best one. */
 static hs_status best_of_eight(const hs_star *star, int32_t eager, const int *cancel, output *out)
 {
     double variants[8];
-    int32_t best = 0;
-    output silent = *out;
-    silent.chunks = NULL;
-    silent.messages = NULL;
-    for (int32_t k = 0; k < 8; k++) {
-        const hs_status status = plan_incremental(star, k, eager, cancel, &silent);
-        if (status) return status;
-        variants[k] = out->summary->makespan;
-        if (variants[k] < variants[best]) best = k;
+    const size_t size = (size_t)star->p * sizeof *out->columns;
+    int64_t *columns = malloc(size);
+    if (!columns) return HS_ERROR_MEMORY;
+    hs_star_summary found;
+    hs_star_summary best = {.makespan = INFINITY};
+    output silent = {.summary = &found, .sides = out->sides, .columns = columns};
+    hs_status status = HS_OK;
+    for (int32_t k = 0; k < 8 && !status; k++) {
+        found = (hs_star_summary){.variant = k};
+        status = plan_incremental(star, k, eager, cancel, &silent);
+        if (status) break;
+        variants[k] = found.makespan;
+        if (found.makespan >= best.makespan) continue;
+        best = found;
+        memcpy(out->columns, columns, size);
     }
-    const hs_status status = plan_incremental(star, best, eager, cancel, out);
-    memcpy(out->summary->variants, variants, sizeof variants);
-    out->summary->variant = best;
-    return status;
+    free(columns);
+    if (status) return status;
+    memcpy(best.variants, variants, sizeof variants);
+    *out->summary = best;
+    return HS_OK;
 }
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-static int valid_variant(int32_t method, int32_t variant)
+int hs__star_variant_valid(int32_t variant)
 {
-    if (method != HS_STAR_HET || variant == HS_STAR_ALL) return variant == HS_STAR_ALL;
     return variant >= 0 && variant < 16 &&
            !(variant & HS_STAR_FIRST_C && variant & HS_STAR_SPREAD_C);
 }
 
-static int32_t layout_of(int32_t method)
+static int valid_variant(int32_t method, int32_t variant)
+{
+    return variant == HS_STAR_ALL || (method == HS_STAR_HET && hs__star_variant_valid(variant));
+}
+
+int32_t hs__star_layout(int32_t method)
 {
     switch (method) {
     case HS_STAR_BMM: return HS_STAR_TOLEDO;
@@ -394,32 +412,50 @@ static int32_t layout_of(int32_t method)
     }
 }
 
-static hs_status run_method(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
-                            const int *cancel, output *out)
+/* Plans by a rule for which the sides are known, and the variant. */
+static hs_status schedule_rule(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
+                               const int *cancel, output *out)
 {
-    switch (method) {
-    case HS_STAR_HOM: return plan_homogeneous(star, 0, eager, cancel, out);
-    case HS_STAR_HOMI: return plan_homogeneous(star, 1, eager, cancel, out);
-    case HS_STAR_ORROML:
-        return plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_ROUND_ROBIN, eager, cancel, out->sides,
-                               out);
-    case HS_STAR_OMMOML: return plan_incremental(star, MIN_MIN, eager, cancel, out);
-    case HS_STAR_ODDOML:
-        return plan_by_dealing(star, HS_STAR_DOUBLE, HS_STAR_DEMAND, eager, cancel, out->sides,
-                               out);
-    case HS_STAR_BMM:
-        return plan_by_dealing(star, HS_STAR_TOLEDO, HS_STAR_DEMAND, eager, cancel, out->sides,
-                               out);
-    case HS_STAR_OVERLAP:
-        return plan_by_dealing(star, HS_STAR_PAIR, HS_STAR_DEMAND, eager, cancel, out->sides, out);
-    case HS_STAR_REUSE:
-        return plan_by_dealing(star, HS_STAR_SINGLE, HS_STAR_DEMAND, eager, cancel, out->sides,
-                               out);
-    default: break;
-    }
-    if (variant == HS_STAR_ALL) return best_of_eight(star, eager, cancel, out);
+    if (method == HS_STAR_OMMOML) return plan_incremental(star, MIN_MIN, eager, cancel, out);
+    if (method != HS_STAR_HET) return plan_by_dealing(star, method, eager, cancel, out);
     out->summary->variant = variant;
     return plan_incremental(star, variant, eager, cancel, out);
+}
+
+/* Plans by a rule. Variants are tried without chunks and messages, which the best one then has. */
+static hs_status run_rule(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
+                          const int *cancel, output *out)
+{
+    hs_status status = HS_OK;
+    if (method == HS_STAR_HOM || method == HS_STAR_HOMI)
+        status = select_homogeneous(star, method == HS_STAR_HOMI, eager, cancel, out->sides);
+    if (status) return status;
+    if (method != HS_STAR_HET || variant != HS_STAR_ALL)
+        return schedule_rule(star, method, variant, eager, cancel, out);
+    status = best_of_eight(star, eager, cancel, out);
+    if (status || !out->chunks) return status;
+    return plan_incremental(star, out->summary->variant, eager, cancel, out);
+}
+
+hs_status hs__star_reschedule(const hs_star *star, const hs_star_decision *decision, int64_t *sides,
+                              const int *cancel, int64_t *columns, hs_star_chunk *chunks,
+                              hs_star_message *messages)
+{
+    hs_star_summary found = {0};
+    output out = {.summary = &found,
+                  .sides = sides,
+                  .columns = columns,
+                  .chunks = chunks,
+                  .messages = messages,
+                  .chunk_room = decision->chunk_count,
+                  .message_room = decision->message_count};
+    const hs_status status =
+        schedule_rule(star, decision->method, decision->variant, decision->eager, cancel, &out);
+    if (status) return status;
+    return found.chunk_count == decision->chunk_count &&
+                   found.message_count == decision->message_count
+               ? HS_OK
+               : HS_ERROR_VALUE;
 }
 
 hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int32_t eager,
@@ -430,7 +466,7 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
     if (!hs__star_valid(star) || method < HS_STAR_HOM || method > HS_STAR_OVERLAP ||
         !valid_variant(method, variant) || !chunks != !messages)
         return HS_ERROR_VALUE;
-    const int32_t layout = layout_of(method);
+    const int32_t layout = hs__star_layout(method);
     int some = 0;
     for (int32_t i = 0; i < star->p; i++) some |= hs_star_side(star->memory[i], layout) > 0;
     if (!some) return HS_ERROR_INFEASIBLE;
@@ -443,9 +479,11 @@ hs_status hs_star_plan(const hs_star *star, int32_t method, int32_t variant, int
                   .sides = own,
                   .columns = own + star->p,
                   .chunks = chunks,
-                  .messages = messages};
+                  .messages = messages,
+                  .chunk_room = chunks ? INT64_MAX : 0,
+                  .message_room = messages ? INT64_MAX : 0};
     for (int32_t i = 0; i < star->p; i++) own[i] = hs_star_side(star->memory[i], layout);
-    const hs_status status = run_method(star, method, variant, eager, cancel, &out);
+    const hs_status status = run_rule(star, method, variant, eager, cancel, &out);
     if (!status) {
         *summary = found;
         memcpy(sides, out.sides, size);

@@ -63,7 +63,7 @@ void hs__port_close(hs__port *port)
 
 static void set_traffic(const hs__port *port, hs__worker_state *state, const hs_star_chunk *chunk)
 {
-    const hs__chunk_traffic form = hs__chunk_traffic_of(port->t, chunk);
+    const hs_star_traffic form = hs__chunk_traffic_of(port->t, chunk);
     state->held = (double)form.held;
     state->in = (double)form.in;
     state->out = (double)form.out;
@@ -170,7 +170,7 @@ static int take_chunk(hs__port *port, int32_t i)
                                  .ahead = state->pending > 0.0};
     set_traffic(port, state, &chunk);
     state->chunk = port->chunk_count++;
-    if (port->chunks) port->chunks[state->chunk] = chunk;
+    if (state->chunk < port->chunk_room) port->chunks[state->chunk] = chunk;
     state->row += height;
     if (state->row == port->r) state->breadth = 0;
     return 1;
@@ -279,7 +279,7 @@ static int serve_worker(hs__port *port, int32_t i)
     find_next_message(port, i);
     port->coming -= message.end - message.start;
     port->now = message.end;
-    if (port->messages) port->messages[port->message_count] = message;
+    if (port->message_count < port->message_room) port->messages[port->message_count] = message;
     port->message_count++;
     return 1;
 }
@@ -490,6 +490,7 @@ hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chu
     hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
     port.messages = messages;
+    port.message_room = messages ? INT64_MAX : 0;
     port.most = INT64_MAX;
     status = hs__port_list(&port, count, chunks);
     if (!status)

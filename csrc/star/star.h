@@ -55,10 +55,12 @@ typedef struct hs__port {
     const hs_star_chunk *list; /* or NULL: columns are dealt */
     /* [chunks of the list] the next chunk of the same worker, -1: none */
     int64_t *next, next_room;
-    int64_t left;              /* columns not dealt yet */
-    int64_t *columns;          /* [p] columns dealt to each worker, or NULL */
-    hs_star_chunk *chunks;     /* out: the chunks dealt, or NULL */
-    hs_star_message *messages; /* or NULL */
+    int64_t left;     /* columns not dealt yet */
+    int64_t *columns; /* [p] columns dealt to each worker, or NULL */
+    /* out: the chunks dealt and the messages, as far as there is room; NULL without room */
+    hs_star_chunk *chunks;
+    hs_star_message *messages;
+    int64_t chunk_room, message_room;
     int64_t chunk_count, message_count;
     int64_t most; /* limit on messages: a run with more stops with HS_ERROR_UNSUPPORTED */
     double now;   /* end of the last message */
@@ -81,35 +83,72 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
  * fit the chunks. */
 hs_status hs__port_serve(hs__port *port, int32_t order, int64_t length, const int32_t *served);
 
-/* The traffic of a chunk. A streamed operand passes block by block: each block is a layer. */
-typedef struct hs__chunk_traffic {
-    /* blocks that stay on the worker; blocks per layer to the worker, and from it; number of
-     * layers */
-    int64_t held, in, out, length;
-    int64_t work; /* updates per layer */
-    /* blocks that come along with the first of each `every` layers, and stay for these layers */
-    int64_t more, every;
-} hs__chunk_traffic;
-
 static inline int hs__star_streams(const hs_star_chunk *chunk) { return chunk->buffers < 1; }
 
-static inline hs__chunk_traffic hs__chunk_traffic_of(int64_t t, const hs_star_chunk *chunk)
+/* The one account of a chunk's traffic; csrc/star/traffic.c makes it public. */
+static inline hs_star_traffic hs__chunk_traffic_of(int64_t t, const hs_star_chunk *chunk)
 {
     const int64_t h = chunk->height, v = chunk->width;
     if (hs__star_streams(chunk)) {
         const int64_t stays = chunk->buffers == HS_STAR_STREAM_A ? v : h;
         const int64_t passes = chunk->buffers == HS_STAR_STREAM_A ? h : v;
-        return (hs__chunk_traffic){h * v, 1, 0, t * passes, stays, stays, passes};
+        return (hs_star_traffic){.held = h * v,
+                                 .in = 1,
+                                 .length = t * passes,
+                                 .work = stays,
+                                 .more = stays,
+                                 .every = passes};
     }
     switch (chunk->held) {
-    case HS_STAR_HOLD_A: return (hs__chunk_traffic){h * t, h + t, h, v, h * t, 0, 1};
-    case HS_STAR_HOLD_B: return (hs__chunk_traffic){v * t, v + t, v, h, v * t, 0, 1};
-    default: return (hs__chunk_traffic){h * v, h + v, 0, t, h * v, 0, 1};
+    case HS_STAR_HOLD_A: return (hs_star_traffic){h * t, h + t, h, v, h * t, 0, 1};
+    case HS_STAR_HOLD_B: return (hs_star_traffic){v * t, v + t, v, h, v * t, 0, 1};
+    default: return (hs_star_traffic){h * v, h + v, 0, t, h * v, 0, 1};
     }
 }
 
+/* Returns the number of panels of a chunk. */
+static inline int64_t hs__star_panels(const hs_star_chunk *chunk, const hs_star_traffic *x)
+{
+    return 1 + (x->length - 1) / chunk->depth;
+}
+
+/* Returns the number of layers of the panel that begins with layer `first`. */
+static inline int64_t hs__star_deep(const hs_star_chunk *chunk, const hs_star_traffic *x,
+                                    int64_t first)
+{
+    return chunk->depth < x->length - first ? chunk->depth : x->length - first;
+}
+
+/* Returns the blocks that a message carries, in either direction. */
+static inline int64_t hs__star_carried(const hs_star_chunk *chunk, const hs_star_traffic *x,
+                                       int32_t kind, int64_t first)
+{
+    if (kind == HS_STAR_LOAD || (kind == HS_STAR_RESULT && x->out == 0)) return x->held;
+    const int64_t deep = hs__star_deep(chunk, x, first);
+    if (kind == HS_STAR_RESULT) return deep * x->out;
+    return deep * x->in + (first % x->every == 0 ? x->more : 0);
+}
+
+/* Returns the blocks that are free once a panel is computed. Blocks of C that came with it leave
+ * with its result. */
+static inline int64_t hs__star_used_up(const hs_star_chunk *chunk, const hs_star_traffic *x,
+                                       int64_t first)
+{
+    const int64_t deep = hs__star_deep(chunk, x, first);
+    return deep * (x->in - x->out) + ((first + deep) % x->every == 0 ? x->more : 0);
+}
+
+/* Returns the blocks that are free once a result has been sent; the operand that is held leaves
+ * with the last one. */
+static inline int64_t hs__star_returned(const hs_star_chunk *chunk, const hs_star_traffic *x,
+                                        int64_t first)
+{
+    const int64_t own = hs__star_carried(chunk, x, HS_STAR_RESULT, first);
+    return own + (x->out && first + hs__star_deep(chunk, x, first) == x->length ? x->held : 0);
+}
+
 /* Returns the blocks of memory that the chunk takes besides the operand it holds. */
-static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs__chunk_traffic *x)
+static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs_star_traffic *x)
 {
     if (hs__star_streams(chunk)) return x->more + x->in;
     return chunk->buffers * (chunk->depth < x->length ? chunk->depth : x->length) * x->in;
@@ -119,7 +158,7 @@ static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs__chu
  * in range. */
 static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t memory)
 {
-    const hs__chunk_traffic x = hs__chunk_traffic_of(t, chunk);
+    const hs_star_traffic x = hs__chunk_traffic_of(t, chunk);
     if (hs__star_streams(chunk)) return x.held <= memory && x.more + x.in <= memory - x.held;
     const int64_t panel = chunk->depth < x.length ? chunk->depth : x.length;
     return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
@@ -137,7 +176,7 @@ typedef struct hs__pipelined_chunks {
 static inline void hs__pipelined_chunks_add(hs__pipelined_chunks *pipelined, int64_t t,
                                             const hs_star_chunk *chunk)
 {
-    const hs__chunk_traffic x = hs__chunk_traffic_of(t, chunk);
+    const hs_star_traffic x = hs__chunk_traffic_of(t, chunk);
     const int64_t passing = hs__star_passing(chunk, &x);
     if (!chunk->ahead) *pipelined = (hs__pipelined_chunks){0};
     if (pipelined->held < pipelined->last + x.held) pipelined->held = pipelined->last + x.held;
@@ -147,5 +186,20 @@ static inline void hs__pipelined_chunks_add(hs__pipelined_chunks *pipelined, int
 
 /* Returns whether the numbers are in the ranges of the public header. */
 int hs__star_valid(const hs_star *star);
+
+/* Returns the layout of the chunks of a method. */
+int32_t hs__star_layout(int32_t method);
+
+/* Returns whether the flags are a variant of HS_STAR_HET; HS_STAR_ALL is none. */
+int hs__star_variant_valid(int32_t variant);
+
+/* Returns the largest of the bounds that hold for every plan. */
+double hs__star_bound(const double bounds[HS_STAR_BOUNDS]);
+
+/* Writes the chunks and the messages of a decision for a rule. HS_ERROR_VALUE if there are not as
+ * many as the decision says. sides: [p] those of the decision; columns: [p] out. */
+hs_status hs__star_reschedule(const hs_star *star, const hs_star_decision *decision, int64_t *sides,
+                              const int *cancel, int64_t *columns, hs_star_chunk *chunks,
+                              hs_star_message *messages);
 
 #endif

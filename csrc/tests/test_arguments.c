@@ -530,6 +530,101 @@ static hs_status star_certificate(void)
     return hs_star_certificate(AT(3, &x), 9, stop, AT(4, &certificate));
 }
 
+static hs_star_decision decisions[4];
+static hs_star_part parts[4 * P];
+static hs_status star_best(void)
+{
+    const hs_star x = STAR;
+    const hs_star_options options = {.messages = 100};
+    const hs_effort effort = {0};
+    return hs_star_best(AT(3, &x), AT(7, &options), AT(8, &effort), stop, AT(4, decisions),
+                        AT(5, parts), AT(9, chunks), AT(10, ints), AT(6, &certificate));
+}
+static hs_status star_best_exact(void)
+{
+    static int32_t served[256];
+    const hs_star x = {
+        .r = 4, .s = 4, .t = 4, .p = P, .cycle_times = times, .link_costs = few, .memory = memory};
+    const hs_star_options options = {.method = HS_STAR_EXACT, .messages = 1000000};
+    return hs_star_best(&x, &options, NULL, stop, decisions, parts, AT(0, chunks), AT(1, served),
+                        &certificate);
+}
+static hs_status star_write(void)
+{
+    const hs_star x = STAR, whole = {.r = 4,
+                                     .s = 4,
+                                     .t = 4,
+                                     .p = P,
+                                     .cycle_times = times,
+                                     .link_costs = few,
+                                     .memory = memory};
+    const hs_star_options options = {.method = HS_STAR_ODDOML};
+    if (hs_star_best(&whole, &options, NULL, NULL, decisions, parts, NULL, NULL, &certificate))
+        return HS_ERROR_VALUE;
+    return hs_star_write(AT(3, &x), AT(4, decisions), AT(5, parts), AT(8, ints), stop,
+                         AT(6, chunks), AT(7, messages));
+}
+static hs_status star_exact_most(void)
+{
+    const hs_star x = STAR;
+    return hs_star_exact_most(AT(3, &x), AT(4, &one_long), AT(5, &other_long));
+}
+static hs_status star_batch(void)
+{
+    const hs_star x = STAR;
+    const hs_star_options options = {.messages = 100};
+    const hs_effort effort = {0};
+    return hs_star_batch(1, AT(3, &x), AT(9, &options), AT(10, &effort), stop, AT(4, ints),
+                         AT(5, reals), AT(6, others), AT(7, more), AT(8, longs));
+}
+static hs_status star_chunk_traffic(void)
+{
+    static hs_star_traffic traffic;
+    return hs_star_chunk_traffic(4, AT(0, &chunk), AT(1, &traffic));
+}
+static hs_status star_message_count(void)
+{
+    return hs_star_message_count(4, 1, AT(0, &chunk), AT(1, &one_long));
+}
+static hs_status star_needs(void) { return hs_star_needs(4, P, 1, AT(0, &chunk), AT(1, longs)); }
+static hs_status star_chunk_steps(void)
+{
+    static hs_star_step steps[8];
+    return hs_star_chunk_steps(4, 1, AT(0, &chunk), AT(1, steps));
+}
+static hs_status star_peaks(void)
+{
+    static const hs_star_message load = {0};
+    return hs_star_peaks(4, P, 1, AT(0, &chunk), 1, AT(1, &load), AT(2, longs));
+}
+
+#define STAR_LU \
+    {.n = 4, .p = P, .cycle_times = AT(0, times), .link_costs = AT(1, few), .memory = AT(2, memory)}
+static hs_status star_lu_best(void)
+{
+    const hs_star_lu x = STAR_LU;
+    const hs_star_options options = {.method = HS_STAR_ODDOML};
+    const hs_effort effort = {0};
+    return hs_star_lu_best(AT(3, &x), AT(9, &options), AT(10, &effort), stop, AT(4, &one_long),
+                           AT(5, decisions), AT(6, parts), AT(7, &one), AT(8, &certificate));
+}
+static hs_status star_lu_product(void)
+{
+    static hs_star star;
+    const hs_star_lu x = STAR_LU;
+    return hs_star_lu_product(AT(3, &x), 2, 0, AT(4, longs), AT(5, &star));
+}
+static hs_status star_lu_panels(void)
+{
+    const hs_star_lu x = STAR_LU;
+    return hs_star_lu_panels(AT(3, &x), 2, AT(4, times), AT(5, reals), AT(6, others));
+}
+static hs_status star_lu_certificate(void)
+{
+    const hs_star_lu x = STAR_LU;
+    return hs_star_lu_certificate(AT(3, &x), 9, stop, AT(4, &certificate));
+}
+
 /* ---- certificates, boxes, kernels, pools ---- */
 
 static hs_status certificate_of(void)
@@ -625,6 +720,7 @@ static hs_status run_product(void)
 }
 static hs_status run_star(void)
 {
+    static hs_star_message log[6];
     const hs_star star = {.r = 4,
                           .s = 4,
                           .t = 4,
@@ -640,7 +736,8 @@ static hs_status run_star(void)
                             .block = 1,
                             .messages = AT(14, messages),
                             .message_capacity = 6,
-                            .peak = AT(15, longs)};
+                            .peak = AT(15, longs),
+                            .simulated = AT(16, log)};
     const hs_options options = {0};
     const hs_times ends = {.finish = AT(13, others)};
     return hs_run_star(AT(0, pool), AT(1, &x), AT(5, &what), AT(11, &options), AT(12, &ends));
@@ -892,6 +989,20 @@ static const struct {
     {"hs_star_search", star_search, 8, 0, 1},
     {"hs_star_bounds", star_bounds, 5, 0, 1},
     {"hs_star_certificate", star_certificate, 5, 0, 1},
+    {"hs_star_best", star_best, 7, 4, 1},
+    {"hs_star_best of an exact plan", star_best_exact, 2, 0, 1},
+    {"hs_star_write", star_write, 8, 1, 1},
+    {"hs_star_exact_most", star_exact_most, 6, 0, 0},
+    {"hs_star_batch", star_batch, 9, 2, 1},
+    {"hs_star_chunk_traffic", star_chunk_traffic, 2, 0, 0},
+    {"hs_star_message_count", star_message_count, 2, 0, 0},
+    {"hs_star_needs", star_needs, 2, 0, 0},
+    {"hs_star_chunk_steps", star_chunk_steps, 2, 0, 0},
+    {"hs_star_peaks", star_peaks, 3, 0, 0},
+    {"hs_star_lu_best", star_lu_best, 9, 2, 1},
+    {"hs_star_lu_product", star_lu_product, 6, 0, 0},
+    {"hs_star_lu_panels", star_lu_panels, 7, 0, 0},
+    {"hs_star_lu_certificate", star_lu_certificate, 5, 0, 1},
     {"hs_certificate_of", certificate_of, 2, 0, 0},
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},
@@ -908,7 +1019,7 @@ static const struct {
     {"hs_pool_trim", pool_trim, 1, 0, 0},
     {"hs_pool_set_deterministic", pool_set_deterministic, 1, 0, 0},
     {"hs_run_product", run_product, 8, 3, 0},
-    {"hs_run_star", run_star, 11, 5, 0},
+    {"hs_run_star", run_star, 11, 6, 0},
     {"hs_run_wavefront", run_wavefront, 4, 2, 0},
     {"hs_run_slices", run_slices, 6, 2, 0},
     {"hs_run_factor", run_lu, 4, 3, 0},

@@ -53,8 +53,8 @@ static void golden(void)
     int64_t sides[3], columns[3];
     for (int k = 0; k < 3; k++)
         for (int32_t method = 0; method < METHODS; method++) {
-            CHECK(hs_star_plan(&stars[k], method, HS_STAR_ALL, 0, NULL, &summary, sides, columns,
-                               NULL, NULL) == HS_OK);
+            CHECK(hs_star_plan(&stars[k], HS_STAR_HOM + method, HS_STAR_ALL, 0, NULL, &summary,
+                               sides, columns, NULL, NULL) == HS_OK);
             CHECK(summary.makespan == wanted[k][method]);
         }
     CHECK(hs_star_plan(&stars[0], HS_STAR_HET, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL,
@@ -156,7 +156,8 @@ static void schedules(void)
     for (int round = 0; round < 1200; round++) {
         instance x;
         draw_instance(&x);
-        const int32_t method = (int32_t)check_random(METHODS), eager = (int32_t)check_random(2);
+        const int32_t method = HS_STAR_HOM + (int32_t)check_random(METHODS),
+                      eager = (int32_t)check_random(2);
         const int toledo = method == HS_STAR_BMM;
         hs_star_summary summary, counted;
         int64_t sides[MAX], columns[MAX], count;
@@ -408,8 +409,10 @@ static void refusals(void)
         CHECK(hs_star_simulate(&bad[k], 0, NULL, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                                &makespan) == HS_ERROR_VALUE);
     }
-    CHECK(hs_star_plan(&fine, 9, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL, NULL) ==
-          HS_ERROR_VALUE);
+    for (int32_t method = HS_STAR_BEST; method <= HS_STAR_EXACT; method++)
+        if (method < HS_STAR_HOM || method > HS_STAR_OVERLAP) /* no rule */
+            CHECK(hs_star_plan(&fine, method, HS_STAR_ALL, 0, NULL, &summary, sides, columns, NULL,
+                               NULL) == HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HOM, 0, 0, NULL, &summary, sides, columns, NULL, NULL) ==
           HS_ERROR_VALUE);
     CHECK(hs_star_plan(&fine, HS_STAR_HET, 16, 0, NULL, &summary, sides, columns, NULL, NULL) ==
@@ -484,7 +487,7 @@ static void refusals(void)
 
     const int stop = 1;
     const hs_star long_one = {1000, 1000, 1000, 2, good, good, memory};
-    for (int32_t method = 0; method <= HS_STAR_OVERLAP; method++)
+    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_OVERLAP; method++)
         CHECK(hs_star_plan(&long_one, method, HS_STAR_ALL, 0, &stop, &summary, sides, columns, NULL,
                            NULL) == HS_ERROR_CANCELLED);
 }
@@ -504,7 +507,7 @@ static void out_of_memory(void)
     int64_t count = -7;
     double bounds[HS_STAR_BOUNDS] = {-7};
     double makespan = -7;
-    for (int32_t method = 0; method <= HS_STAR_OVERLAP; method++) {
+    for (int32_t method = HS_STAR_HOM; method <= HS_STAR_OVERLAP; method++) {
         sides[0] = columns[0] = -7;
         summary.makespan = -7;
         CHECK_SCARCE(

@@ -17,7 +17,7 @@ from .allocate import ORDERS
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
 from .sites import Site, sites_of
-from .star import STAR_MESSAGE, Star, star_chunks, star_messages
+from .star import STAR_MESSAGE, Star, message_count, star_chunks, star_messages
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
@@ -404,14 +404,20 @@ def run_product(
     return recorder.result(status)
 
 
+class NoSuchRun(ValueError):
+    """The engine refuses to run a plan."""
+
+
 class StarRunResult(NamedTuple):
-    """The log of the port with measured seconds, and what was measured of the workers.
+    """The log of the port with measured seconds, that of the model, and what was measured of the
+    workers.
 
     peak: most blocks that each worker held; late, busy: lateness and CPU time of each worker;
     port_late: lateness of the port.
     """
 
     messages: NDArray[Any]
+    simulated: NDArray[Any]
     peak: list[int]
     late: list[float]
     busy: list[float]
@@ -431,13 +437,20 @@ def run_star(
     served: NDArray[np.int32] | None,
     block: int,
     pace: NDArray[np.float64] | None,
-    message_count: int,
     poll: Poll,
 ) -> StarRunResult:
-    """hs_run_star; driven by demand if there is no list of the workers served."""
+    """hs_run_star; driven by demand if there is no list of the workers served.
+
+    Raises NoSuchRun for chunks and messages that no port can send.
+    """
     product, alive = _product(a, b, c, alpha, beta)
     recorder = Recorder(star.p, pace, poll, 0)
-    messages, peak = np.zeros(message_count, STAR_MESSAGE), np.zeros(star.p, np.int64)
+    try:
+        count = message_count(star.handle.t, chunks)
+    except ValueError as error:
+        raise NoSuchRun(str(error)) from error
+    messages, simulated = (np.zeros(count, STAR_MESSAGE) for _ in range(2))
+    peak = np.zeros(star.p, np.int64)
     views = star_chunks(chunks), star_messages(messages), int64s(peak)
     order = (
         (lib.HS_STAR_DEMAND, 0, ffi.NULL)
@@ -453,18 +466,20 @@ def run_star(
             *order,
             block,
             views[1],
-            message_count,
+            count,
             0,
             views[2],
             0.0,
+            star_messages(simulated),
         ),
     )
     times = ffi.addressof(recorder.trace, "times")
-    result = recorder.result(
-        lib.hs_run_star(threads.handle, product, task, recorder.options, times)
-    )
+    status = lib.hs_run_star(threads.handle, product, task, recorder.options, times)
     del alive
-    return StarRunResult(messages, peak.tolist(), result.late, result.busy, task.late)
+    if status == lib.HS_ERROR_VALUE:
+        raise NoSuchRun(ffi.string(lib.hs_status_string(status)).decode())
+    result = recorder.result(status)
+    return StarRunResult(messages, simulated, peak.tolist(), result.late, result.busy, task.late)
 
 
 class Recorder:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib
+from .ffi import (
+    LONG,
+    buffer,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    effort,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+)
+from .rows import over_rows
 
 METHODS = {
+    "best": lib.HS_STAR_BEST,
     "hom": lib.HS_STAR_HOM,
     "homi": lib.HS_STAR_HOMI,
     "het": lib.HS_STAR_HET,
@@ -19,6 +34,8 @@ METHODS = {
     "bmm": lib.HS_STAR_BMM,
     "maxreuse": lib.HS_STAR_REUSE,
     "overlap": lib.HS_STAR_OVERLAP,
+    "search": lib.HS_STAR_SEARCH,
+    "exact": lib.HS_STAR_EXACT,
 }
 VARIANTS = {  # of "het"; the first eight are the paper's
     "global": 0,
@@ -34,7 +51,6 @@ VARIANTS = {  # of "het"; the first eight are the paper's
     "local+spread-c": lib.HS_STAR_LOCAL | lib.HS_STAR_SPREAD_C,
     "local+ahead+spread-c": lib.HS_STAR_LOCAL | lib.HS_STAR_AHEAD | lib.HS_STAR_SPREAD_C,
 }
-ALL_VARIANTS: int = lib.HS_STAR_ALL
 BOUNDS = {
     "work": lib.HS_STAR_WORK,
     "traffic": lib.HS_STAR_TRAFFIC,
@@ -55,11 +71,8 @@ HELD = {HOLD_C: "C", HOLD_A: "A", HOLD_B: "B"}
 #: Used instead of a number of buffers.
 STREAM_A: int = lib.HS_STAR_STREAM_A
 STREAM_B: int = lib.HS_STAR_STREAM_B
-#: Layouts of a worker's memory.
+#: The layout of a worker's memory for all rules but some.
 DOUBLE: int = lib.HS_STAR_DOUBLE
-SINGLE: int = lib.HS_STAR_SINGLE
-TOLEDO: int = lib.HS_STAR_TOLEDO
-PAIR: int = lib.HS_STAR_PAIR
 #: Orders of the port.
 LISTED: int = lib.HS_STAR_LISTED
 DEMAND: int = lib.HS_STAR_DEMAND
@@ -67,19 +80,11 @@ DEMAND: int = lib.HS_STAR_DEMAND
 MOST: float = lib.HS_STAR_MOST
 MOST_MESSAGES: int = lib.HS_STAR_MESSAGES
 EXACT_MESSAGES: int = lib.HS_STAR_EXACT_MESSAGES
-
-
-class StarResult(NamedTuple):
-    """Result of hs_star_plan; chunks and messages are empty if there are too many messages."""
-
-    makespan: float
-    variant: int
-    variants: list[float]
-    sides: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    message_count: int
-    chunks: NDArray[Any]
-    messages: NDArray[Any]
+#: Most blocks of a side in LU; the memory of a worker that can hold any chunk there.
+LU_MOST: int = lib.HS_STAR_LU_MOST
+UNLIMITED: int = lib.HS_STAR_UNLIMITED
+#: Messages of a search without a budget.
+EFFORT: int = lib.HS_STAR_EFFORT
 
 
 STAR_MESSAGE = np.dtype(
@@ -94,6 +99,50 @@ STAR_CHUNK = np.dtype(
     + [("ahead", "i4")],
     align=True,
 )
+
+
+_SHARE = np.dtype(
+    [(name, "i8") for name in ("columns", "rows", "panels")]
+    + [(name, "i4") for name in ("held", "buffers", "ahead")],
+    align=True,
+)
+STAR_PART = np.dtype(
+    [(name, "i8") for name in ("side", "columns", "updates")] + [("share", _SHARE)], align=True
+)
+
+
+class Wish(NamedTuple):
+    """How hs_star_best is to plan; variant is None for the best of the eight, messages 0 for the
+    default."""
+
+    method: str
+    eager: bool
+    variant: str | None
+    seed: int
+    seconds: float | None
+    messages: int = 0
+
+    def options(self) -> Any:
+        variant = 0 if self.variant is None else VARIANTS[self.variant]
+        given = METHODS[self.method], self.eager, self.variant is not None, variant, self.messages
+        return ffi.new("hs_star_options *", given)
+
+    def effort(self) -> Any:
+        return effort(self.seed, self.seconds)
+
+
+class Decision(NamedTuple):
+    """A plan of hs_star_best: what was decided, each worker's part (STAR_PART), and the plan's
+    chunks and messages."""
+
+    method: str
+    variant: str
+    variants: dict[str, float]
+    bounds: dict[str, float]
+    certificate: dict[str, Any]
+    parts: NDArray[Any]
+    chunks: NDArray[Any]
+    messages: NDArray[Any]
 
 
 def star_chunks(chunks: NDArray[Any]) -> Any:
@@ -118,65 +167,62 @@ class Star:
         self._views = doubles(times), doubles(costs, self.p), int64s(memory, self.p)
         self.handle = ffi.new("hs_star *", (*shape, self.p, *self._views))
 
-    def plan(self, method: str, variant: int, eager: bool, most: int, long: bool) -> StarResult:
-        """hs_star_plan, with the chunks and messages if there are at most `most` messages."""
-        summary = ffi.new("hs_star_summary *")
-        sides, columns = np.empty(self.p, np.int64), np.empty(self.p, np.int64)
-        chunks, messages = np.zeros(0, STAR_CHUNK), np.zeros(0, STAR_MESSAGE)
-
-        def call(outputs: tuple[Any, Any]) -> None:
-            plan = (self.handle, METHODS[method], variant, eager)
-            arrays = (summary, int64s(sides), int64s(columns), *outputs)
-            cancellable(lambda cancel: lib.hs_star_plan(*plan, cancel, *arrays), long)
-
-        call((ffi.NULL, ffi.NULL))
-        result, variants = summary.variant, list(summary.variants)
-        if summary.message_count <= most:
-            if variant == ALL_VARIANTS and method == "het":
-                variant = result
-            chunks = np.zeros(summary.chunk_count, STAR_CHUNK)
-            messages = np.zeros(summary.message_count, STAR_MESSAGE)
-            call((star_chunks(chunks), star_messages(messages)))
-        return StarResult(
-            summary.makespan,
-            result,
-            variants,
-            sides,
-            columns,
-            summary.message_count,
-            chunks,
-            messages,
+    def best(self, wish: Wish, long: bool) -> Decision:
+        """hs_star_best and hs_star_write."""
+        parts, chunks, served = (
+            np.empty(self.p, STAR_PART),
+            np.empty(0, STAR_CHUNK),
+            np.empty(0, "i4"),
         )
+        if wish.method == "exact":
+            most_chunks, most_messages = self.most_of_exact()
+            chunks, served = np.empty(most_chunks, STAR_CHUNK), np.empty(most_messages, "i4")
+        found, proof = ffi.new("hs_star_decision *"), ffi.new("hs_certificate *")
+        given = self.handle, wish.options(), wish.effort()
+        out = found, _parts(parts), star_chunks(chunks), int32s(served), proof
+        cancellable(lambda cancel: lib.hs_star_best(*given, cancel, *out), long)
+        if wish.method == "exact":
+            chunks, served = chunks[: found.chunk_count].copy(), served[: found.message_count]
+        else:
+            chunks = np.zeros(found.chunk_count, STAR_CHUNK)
+        return self._written(wish, found, parts, chunks, served, certificate(proof, "makespan"))
 
-    def search(self, eager: bool, seed: int, effort: int) -> tuple[NDArray[Any], int, float]:
-        """Chunks, order and makespan of hs_star_search."""
-        shares = ffi.new("hs_star_share[]", self.p)
-        by_rows = ffi.new("int32_t *")
-        order = ffi.new("int32_t *")
-        makespan, count = ffi.new("double *"), ffi.new("int64_t *")
-        found = (by_rows, shares, order, makespan)
+    def _written(
+        self,
+        wish: Wish,
+        found: Any,
+        parts: NDArray[Any],
+        chunks: NDArray[Any],
+        served: NDArray[np.int32],
+        proof: dict[str, Any],
+    ) -> Decision:
+        """hs_star_write; chunks and served are those of an exact plan, or room for the chunks."""
+        messages = np.zeros(found.message_count, STAR_MESSAGE)
+        given = self.handle, found, _parts(parts), int32s(served)
+        out = star_chunks(chunks), star_messages(messages)
+        cancellable(lambda cancel: lib.hs_star_write(*given, cancel, *out), len(messages) > LONG)
+        method, variant, trials = _NAMES[found.method], "", {}
+        if method == "het":
+            variant = _VARIANT_NAMES[found.variant]
+            if wish.variant is None:
+                trials = {_VARIANT_NAMES[k]: time for k, time in enumerate(found.variants)}
+        bounds = {name: found.bounds[number] for name, number in BOUNDS.items()}
+        return Decision(method, variant, trials, bounds, proof, parts, chunks, messages)
+
+    def certificate(self, makespan: float) -> dict[str, Any]:
+        """The fields of a plan that hs_star_certificate gives."""
+        proof = ffi.new("hs_certificate *")
         cancellable(
-            lambda cancel: lib.hs_star_search(self.handle, eager, seed, effort, cancel, *found),
-            effort > 0,
+            lambda cancel: lib.hs_star_certificate(self.handle, makespan, cancel, proof),
+            self.p > LONG // 20,
         )
-        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, ffi.NULL))
-        chunks = np.zeros(count[0], STAR_CHUNK)
-        check_status(lib.hs_star_cut(self.handle, by_rows[0], shares, count, star_chunks(chunks)))
-        return chunks, order[0], makespan[0]
+        return certificate(proof, "makespan")
 
-    def exact(
-        self, most_chunks: int, effort: int, limit: float
-    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Chunks, and the worker of each message, of hs_star_exact; most_chunks as its header
-        says."""
-        chunks = np.zeros(most_chunks, STAR_CHUNK)
-        served = np.empty(most_chunks * (self.handle.t + 2), np.int32)
-        count, length, makespan = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
-        found = count, star_chunks(chunks), length, int32s(served), makespan
-        cancellable(
-            lambda cancel: lib.hs_star_exact(self.handle, effort, limit, cancel, *found), effort > 0
-        )
-        return chunks[: count[0]].copy(), served[: length[0]].copy()
+    def most_of_exact(self) -> tuple[int, int]:
+        """Most chunks and most messages of an exact plan, see hs_star_exact_most."""
+        chunks, messages = ffi.new("int64_t *"), ffi.new("int64_t *")
+        check_status(lib.hs_star_exact_most(self.handle, chunks, messages))
+        return chunks[0], messages[0]
 
     def simulate(
         self,
@@ -188,17 +234,10 @@ class Star:
     ) -> tuple[float, NDArray[Any]]:
         """Makespan and messages of hs_star_simulate for an array of STAR_CHUNK."""
         count, makespan = ffi.new("int64_t *"), ffi.new("double *")
+        messages = np.zeros(message_count(self.handle.t, chunks), STAR_MESSAGE)
         given = (len(chunks), star_chunks(chunks), order, len(served), int32s(served), eager)
-
-        def call(messages: Any) -> None:
-            out = (messages, count, makespan)
-            cancellable(
-                lambda cancel: lib.hs_star_simulate(self.handle, *given, cancel, *out), long
-            )
-
-        call(ffi.NULL)
-        messages = np.zeros(count[0], STAR_MESSAGE)
-        call(star_messages(messages))
+        out = star_messages(messages), count, makespan
+        cancellable(lambda cancel: lib.hs_star_simulate(self.handle, *given, cancel, *out), long)
         return makespan[0], messages
 
     def bounds(self, layout: int) -> dict[str, float]:
@@ -211,6 +250,194 @@ class Star:
         return {name: bounds[number] for name, number in BOUNDS.items()}
 
 
+class FailedRow(Exception):
+    """A row of a batch has no plan; the argument is its number."""
+
+
+_NAMES = {number: name for name, number in METHODS.items()}
+_VARIANT_NAMES = {number: name for name, number in VARIANTS.items()}
+
+
+def _parts(parts: NDArray[Any]) -> Any:
+    return buffer("hs_star_part[]", parts, STAR_PART)
+
+
+class StarLu:
+    """An hs_star_lu and the arrays that it points to.
+
+    memory : blocks, UNLIMITED for a worker that can hold any chunk. width : 0 to choose it.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        width: int,
+        times: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        memory: NDArray[np.int64],
+        master_time: float,
+    ) -> None:
+        self.p, self._arrays = len(times), (times, costs, memory)
+        self._views = doubles(times), doubles(costs, self.p), int64s(memory, self.p)
+        self.handle = ffi.new("hs_star_lu *", (n, width, self.p, *self._views, master_time))
+
+    def best(self, wish: Wish) -> tuple[int, float, dict[str, Any], list[Decision]]:
+        """Width, makespan, certificate and products of hs_star_lu_best."""
+        n, width = self.handle.n, self.handle.width
+        most = (n - 1) // width if width else min(n, lib.HS_STAR_LU_STEPS) - 1
+        products = ffi.new("hs_star_decision[]", max(most, 1))
+        parts = np.empty((max(most, 1), self.p), STAR_PART)
+        chosen, makespan = ffi.new("int64_t *"), ffi.new("double *")
+        proof = ffi.new("hs_certificate *")
+        given = self.handle, wish.options(), wish.effort()
+        out = chosen, products, _parts(parts.reshape(-1)), makespan, proof
+        cancellable(lambda cancel: lib.hs_star_lu_best(*given, cancel, *out), True)
+        own = certificate(proof, "makespan")
+        written = [
+            self._product(wish, chosen[0], k, products + k, parts[k].copy())
+            for k in range((n - 1) // chosen[0])
+        ]
+        return chosen[0], makespan[0], own, written
+
+    def _product(
+        self, wish: Wish, width: int, step: int, found: Any, parts: NDArray[Any]
+    ) -> Decision:
+        memory = np.empty(self.p, np.int64)
+        star = Star((1, 1, 1), *self._arrays[:2], memory)
+        check_status(lib.hs_star_lu_product(self.handle, width, step, int64s(memory), star.handle))
+        chunks = np.zeros(found.chunk_count, STAR_CHUNK)
+        proof = star.certificate(found.makespan)
+        return star._written(wish, found, parts, chunks, np.empty(0, np.int32), proof)
+
+    def panels(self, width: int, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(2, k) starts and ends of the master's panels, of hs_star_lu_panels."""
+        found = np.empty((2, len(products) + 1))
+        starts, ends = doubles(found[0]), doubles(found[1])
+        check_status(lib.hs_star_lu_panels(self.handle, width, doubles(products), starts, ends))
+        return found
+
+    def certificate(self, makespan: float) -> dict[str, Any]:
+        """The fields of a plan that hs_star_lu_certificate gives."""
+        proof = ffi.new("hs_certificate *")
+        cancellable(
+            lambda cancel: lib.hs_star_lu_certificate(self.handle, makespan, cancel, proof), True
+        )
+        return certificate(proof, "makespan")
+
+
+def star_batch(
+    shape: tuple[int, int, int],
+    times: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    memory: NDArray[np.int64],
+    wish: Wish,
+    threads: int,
+    progress: Callable[[float], object] | None,
+) -> dict[str, NDArray[Any]]:
+    """Makespans, bounds, columns, and whether each plan is optimal, of hs_star_batch.
+
+    times, costs, memory : (rows, p).
+
+    Raises FailedRow for the first row of a call that has no plan.
+    """
+    rows, p = times.shape
+    unplanned = -1  # of rows after an error
+    methods, optimal = np.full(rows, unplanned, np.int32), np.empty(rows, np.int32)
+    makespans, bounds = np.empty(rows), np.empty(rows)
+    columns = np.empty((rows, p), np.int64)
+    given = doubles(times.reshape(-1)), doubles(costs.reshape(-1)), int64s(memory.reshape(-1))
+    options, limits = wish.options(), wish.effort()
+    kinds, proven = int32s(methods), int32s(optimal)
+    values, least, shares = doubles(makespans), doubles(bounds), int64s(columns.reshape(-1))
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        at = first * p
+        stars = ffi.new("hs_star *", (*shape, p, *(array + at for array in given)))
+        out = kinds + first, values + first, least + first, proven + first, shares + at
+        status = lib.hs_star_batch(last - first, stars, options, limits, cancel, *out)
+        if status in (lib.HS_ERROR_VALUE, lib.HS_ERROR_INFEASIBLE, lib.HS_ERROR_UNSUPPORTED):
+            raise FailedRow(first + int(np.argmax(methods[first:last] == unplanned)))
+        return status  # type: ignore[no-any-return]
+
+    over_rows(call, rows, threads, progress)
+    return {
+        "makespan": makespans,
+        "bound": bounds,
+        "optimal": optimal.astype(np.bool_),
+        "columns": columns,
+    }
+
+
+def least_memory(method: str) -> int:
+    """hs_star_least_memory."""
+    return lib.hs_star_least_memory(METHODS[method])  # type: ignore[no-any-return]
+
+
 def star_side(memory: int, layout: int) -> int:
     """hs_star_side."""
     return lib.hs_star_side(memory, layout)  # type: ignore[no-any-return]
+
+
+# ---- the account of traffic ----
+
+
+class Traffic(NamedTuple):
+    """hs_star_traffic."""
+
+    held: int
+    come: int
+    back: int
+    length: int
+    work: int
+    more: int
+    every: int
+
+
+def chunk_traffic(t: int, chunks: NDArray[Any]) -> Traffic:
+    """hs_star_chunk_traffic of the first of the chunks."""
+    found = ffi.new("hs_star_traffic *")
+    check_status(lib.hs_star_chunk_traffic(t, star_chunks(chunks), found))
+    return Traffic(
+        found.held,
+        getattr(found, "in"),
+        found.out,
+        found.length,
+        found.work,
+        found.more,
+        found.every,
+    )
+
+
+def message_count(t: int, chunks: NDArray[Any]) -> int:
+    """hs_star_message_count."""
+    count = ffi.new("int64_t *")
+    check_status(lib.hs_star_message_count(t, len(chunks), star_chunks(chunks), count))
+    return count[0]  # type: ignore[no-any-return]
+
+
+def needs(t: int, p: int, chunks: NDArray[Any]) -> NDArray[np.int64]:
+    """hs_star_needs."""
+    found = np.empty(p, np.int64)
+    check_status(lib.hs_star_needs(t, p, len(chunks), star_chunks(chunks), int64s(found)))
+    return found
+
+
+_STEP = np.dtype(
+    [(name, "i8") for name in ("chunk", "depth", "after")] + [("kind", "i4")], align=True
+)
+
+
+def chunk_steps(t: int, chunks: NDArray[Any]) -> NDArray[Any]:
+    """hs_star_chunk_steps: chunk, depth, after and kind of each message of pipelined chunks."""
+    steps = np.empty(message_count(t, chunks), _STEP)
+    out = buffer("hs_star_step[]", steps, _STEP)
+    check_status(lib.hs_star_chunk_steps(t, len(chunks), star_chunks(chunks), out))
+    return steps
+
+
+def peaks(t: int, p: int, chunks: NDArray[Any], messages: NDArray[Any]) -> NDArray[np.int64]:
+    """hs_star_peaks."""
+    found = np.empty(p, np.int64)
+    given = len(chunks), star_chunks(chunks), len(messages), star_messages(messages)
+    check_status(lib.hs_star_peaks(t, p, *given, int64s(found)))
+    return found

@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .._engine import star as engine
@@ -95,24 +97,24 @@ class Product(NamedTuple):
     by_columns: tuple[bool, bool, bool]
 
 
+@lru_cache(maxsize=1 << 14)
+def traffic_of(chunk: Chunk, t: int) -> engine.Traffic:
+    """What the messages of a chunk carry."""
+    return engine.chunk_traffic(t, _array([chunk]))
+
+
+def _array(chunks: Sequence[Chunk]) -> Array:
+    return np.array(chunks, engine.STAR_CHUNK)
+
+
 def streamed(chunk: Chunk) -> int:
     """The operand that is sent block by block; C if there is none."""
     return A if chunk.buffers == engine.STREAM_A else B if chunk.buffers == engine.STREAM_B else C
 
 
-def along(chunk: Chunk, first: int) -> int:
-    """Blocks of the other operand that are sent with a streamed block, and stay for its layer."""
-    return _across(chunk)[1] if first % _across(chunk)[0] == 0 else 0
-
-
-def leaving(chunk: Chunk, first: int) -> int:
-    """Blocks of the other operand that are free after a streamed block has been computed."""
-    return _across(chunk)[1] if (first + 1) % _across(chunk)[0] == 0 else 0
-
-
-def _across(chunk: Chunk) -> tuple[int, int]:
-    """Blocks in a layer, of the streamed operand and of the other one."""
-    return (chunk.height, chunk.width) if streamed(chunk) == A else (chunk.width, chunk.height)
+def along(chunk: Chunk, t: int, first: int) -> bool:
+    """Whether blocks that stay for a layer are sent with a streamed block."""
+    return first % traffic_of(chunk, t).every == 0
 
 
 def slots(chunk: Chunk) -> int:
@@ -120,34 +122,9 @@ def slots(chunk: Chunk) -> int:
     return max(chunk.buffers, 1)
 
 
-def length_of(chunk: Chunk, t: int) -> int:
-    """Number of layers that pass. If an operand is streamed, each of its blocks is a layer."""
-    if streamed(chunk):
-        return t * _across(chunk)[0]
-    return (t, chunk.width, chunk.height)[chunk.held]
-
-
-def held_blocks(chunk: Chunk, t: int) -> int:
-    """Number of blocks that stay."""
-    return (chunk.height * chunk.width, chunk.height * t, chunk.width * t)[chunk.held]
-
-
-def layer_updates(chunk: Chunk, t: int) -> int:
-    """Number of block updates of a layer."""
-    return _across(chunk)[1] if streamed(chunk) else held_blocks(chunk, t)
-
-
-def panel_blocks(chunk: Chunk, t: int) -> int:
-    """Number of blocks of a full panel."""
-    if streamed(chunk):
-        return 1 + _across(chunk)[1]
-    layer = (chunk.height + chunk.width, chunk.height + t, chunk.width + t)[chunk.held]
-    return min(chunk.depth, length_of(chunk, t)) * layer
-
-
 def needed(chunk: Chunk, t: int) -> int:
     """Blocks of memory that a chunk needs."""
-    return held_blocks(chunk, t) + slots(chunk) * panel_blocks(chunk, t)
+    return int(engine.needs(t, 1, _array([chunk._replace(worker=0)]))[0])
 
 
 def pipelined(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
@@ -162,43 +139,13 @@ def pipelined(given: Iterable[tuple[int, Chunk]]) -> list[tuple[int, Chunk]]:
 
 def panels_of(chunk: Chunk, t: int) -> range:
     """The first layer of each panel."""
-    return range(0, length_of(chunk, t), chunk.depth)
+    return range(0, traffic_of(chunk, t).length, chunk.depth)
 
 
 def steps_of(chunks: Sequence[Chunk], t: int) -> Iterator[tuple[int, Step]]:
     """The messages of pipelined chunks, in the model's order: (index of the chunk, step)."""
-    if chunks[0].held != C:
-        yield from ((0, step) for step in _steps_with_results(chunks[0], t))
-        return
-    # panels of the chunks before, and the number of them that must have been computed
-    before = least = 0
-    pending: list[tuple[int, Step]] = []
-    for i, chunk in enumerate(chunks):
-        yield i, Step(LOAD, 0, 0)
-        panels = panels_of(chunk, t)
-        for k, first in enumerate(panels):
-            if k == slots(chunk):
-                yield from pending
-                pending.clear()
-            yield i, Step(PANEL, first, max(least, before + k - slots(chunk) + 1))
-        yield from pending
-        before += len(panels)
-        least = before if slots(chunk) == 1 else 0
-        pending = [(i, Step(RESULT, 0, before))]
-    yield from pending
-
-
-def _steps_with_results(chunk: Chunk, t: int) -> Iterator[Step]:
-    """The messages of a chunk that holds A or B. Panels are sent as soon as buffers are free."""
-    yield Step(LOAD, 0, 0)
-    panels = panels_of(chunk, t)
-    for i, first in enumerate(panels):
-        earlier = i - chunk.buffers  # the panel that had its buffer
-        if earlier >= 0:
-            yield Step(RESULT, panels[earlier], earlier + 1)
-        yield Step(PANEL, first, 0)
-    for i in range(max(0, len(panels) - chunk.buffers), len(panels)):
-        yield Step(RESULT, panels[i], i + 1)
+    steps = engine.chunk_steps(t, _array(chunks))
+    return ((i, Step(kind, first, after)) for i, first, after, kind in steps.tolist())
 
 
 def operands_in(kind: int, held: int) -> tuple[int, ...]:
@@ -210,21 +157,21 @@ def operands_in(kind: int, held: int) -> tuple[int, ...]:
 
 def deep(chunk: Chunk, t: int, first: int) -> int:
     """Number of layers of the panel that begins with layer `first`."""
-    return min(chunk.depth, length_of(chunk, t) - first)
+    return min(chunk.depth, traffic_of(chunk, t).length - first)
 
 
 def blocks_in(chunk: Chunk, t: int, step: Step) -> int:
-    """Number of blocks of a message."""
-    if step.kind == PANEL and streamed(chunk):
-        return 1 + along(chunk, step.first)
-    if step.kind == LOAD or chunk.held == C:
-        return (
-            panel_blocks(chunk._replace(depth=deep(chunk, t, step.first)), t)
-            if step.kind == PANEL
-            else held_blocks(chunk, t)
-        )
-    side = (0, chunk.height, chunk.width)[chunk.held]
-    return deep(chunk, t, step.first) * (side + t if step.kind == PANEL else side)
+    """Number of blocks of a message to a worker."""
+    x = traffic_of(chunk, t)
+    if step.kind == LOAD:
+        return x.held
+    return deep(chunk, t, step.first) * x.come + x.more * (step.first % x.every == 0)
+
+
+def blocks_leaving(chunk: Chunk, t: int, first: int) -> int:
+    """Number of blocks that leave with a panel: read for the last time, or in its result."""
+    x, layers = traffic_of(chunk, t), deep(chunk, t, first)
+    return layers * x.come + x.more * ((first + layers) % x.every == 0)
 
 
 def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]:
@@ -234,7 +181,7 @@ def parts(product: Product, chunk: Chunk, first: int) -> tuple[Part, Part, Part]
     """
     (m, n, k), q, t = product.sizes, product.block, product.shape[2]
     if streamed(chunk):
-        layer, place = divmod(first, _across(chunk)[0])
+        layer, place = divmod(first, traffic_of(chunk, t).every)
         strip = (
             (chunk.row + place, 1, chunk.col, chunk.width)
             if streamed(chunk) == A
@@ -291,7 +238,11 @@ def message_parts(product: Product, chunk: Chunk, step: Step) -> list[tuple[int,
         if step.kind != PANEL:
             return [(C, whole(product, chunk))]
         own = parts(product, chunk, step.first)
-        stays = [(A + B - other, own[A + B - other])] if along(chunk, step.first) else []
+        stays = (
+            [(A + B - other, own[A + B - other])]
+            if along(chunk, product.shape[2], step.first)
+            else []
+        )
         return [*stays, (other, own[other])]
     all_parts = parts(product, chunk, step.first)
     return [(o, all_parts[o]) for o in operands_in(step.kind, chunk.held)]

@@ -140,7 +140,7 @@ class Master:
         peer.computed.append(time.perf_counter())
         peer.peak = max(peer.peak, peak)
         self.computed[number, first] = start, end
-        self._done += chunks.deep(chunk, self._t, first) * chunks.layer_updates(chunk, self._t)
+        self._done += chunks.deep(chunk, self._t, first) * chunks.traffic_of(chunk, self._t).work
         now = time.monotonic()
         if self._progress is not None and now - self._said > _SELDOM:
             self._said = now
@@ -271,7 +271,7 @@ class Master:
     def _has_returned(self, peer: Peer, step: Step, chunk: Chunk) -> None:
         """Count what a worker has returned, even if it was lost since: it is not computed again."""
         peer.returned = step.first + chunks.deep(chunk, self._t, step.first)
-        if chunk.held == C or peer.returned == chunks.length_of(chunk, self._t):
+        if chunk.held == C or peer.returned == chunks.traffic_of(chunk, self._t).length:
             peer.open.popleft()
             peer.returned = 0
 

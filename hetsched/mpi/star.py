@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from .._base import check
 from .._base.progress import Progress
-from .._engine.star import STAR_CHUNK, STAR_MESSAGE
+from .._engine.star import STAR_CHUNK, STAR_MESSAGE, peaks
 from ..planners.star import StarPlan
 from ..platform import Unit, divided_time, relative_speeds
 from ..runners.operands import Operands, operands
 from ..runners.pool import Pool
-from ..runners.star import ORDERS, block_of, checked, peak_blocks
+from ..runners.star import ORDERS, block_of, checked
 from ..trace import Trace
 from .chunks import PANEL, Array, Chunk, Product
 from .loop import Loop
@@ -34,14 +34,18 @@ def operands_of(A: ArrayLike, B: ArrayLike) -> Operands:
     return x._replace(c=c, result=c.reshape(x.result.shape))
 
 
-def product_of(plan: StarPlan, x: Operands, order: str) -> Product:
-    """What the ranks need to know, after a check that plan, operands and order fit."""
+def product_of(plan: StarPlan, x: Operands, order: str) -> tuple[Product, Array]:
+    """What the ranks need to know, and the port's log by the model.
+
+    Plan, operands and order are checked before.
+    """
     check.choice("order", order, ORDERS)
-    checked(plan, x, order, None, None, (None,) * len(plan.names))
+    simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated()
     by_columns = tuple(
         array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b)
     )
-    return Product(x.c.dtype.name, x.sizes, plan.shape, block_of(plan.shape, x.sizes), by_columns)  # type: ignore[arg-type]
+    block = block_of(plan.shape, x.sizes)
+    return Product(x.c.dtype.name, x.sizes, plan.shape, block, by_columns), simulated  # type: ignore[arg-type]
 
 
 def master_of(
@@ -94,7 +98,7 @@ def run_star(
     ValueError, TypeError
         On every rank, if the operands, the plan or the number of ranks do not fit.
     """
-    mine: list[Operands] = []
+    mine: list[tuple[Operands, Array]] = []  # at the root: operands, and the log by the model
 
     def fitting() -> tuple[Product, bool] | None:
         if ranks.rank != root:
@@ -106,8 +110,10 @@ def run_star(
                 f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside"
                 " the root"
             )
-        mine.append(operands_of(A, B))
-        return product_of(plan, mine[0], order), trace
+        x = operands_of(A, B)
+        product, simulated = product_of(plan, x, order)
+        mine.append((x, simulated))
+        return product, trace
 
     product, traced = ranks.agree(fitting)[root]
     if ranks.rank != root:
@@ -115,14 +121,15 @@ def run_star(
         ranks.run(lambda loop: worker.run(loop, product, pool, traced), worker.heard)
         return (None, None) if trace else None
     assert plan is not None
+    ((x, simulated),) = mine
     others = [rank for rank in range(ranks.size) if rank != root]
-    master = master_of(plan, product, mine[0], order, others, progress)
+    master = master_of(plan, product, x, order, others, progress)
 
     async def lead(loop: Loop) -> None:
         await master.run(loop, traced)
 
     ranks.run(lead, master.heard)
-    return (mine[0].result, trace_of(plan, mine[0], order, master)) if trace else mine[0].result
+    return (x.result, trace_of(plan, x, simulated, master)) if trace else x.result
 
 
 def messages_of(master: Master) -> Array:
@@ -159,15 +166,14 @@ def clock_error(master: Master) -> float:
     return max((clock.error for clock in readings), default=0.0)
 
 
-def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
-    """The trace of the run.
+def trace_of(plan: StarPlan, x: Operands, simulated: Array, master: Master) -> Trace:
+    """The trace of the run; simulated is the port's log by the model.
 
     It has the prediction of the model for the same order if the plan's times are known to be in
     seconds.
     """
     messages = messages_of(master)
     log = replace(plan, chunks=np.array(master.chunks, STAR_CHUNK), messages=messages)
-    simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated
     predicted = ideal = finish = None
     if plan.unit == Unit.block_update(master.product.block, x.c.dtype):
         predicted = float(simulated["end"].max())
@@ -186,5 +192,9 @@ def trace_of(plan: StarPlan, x: Operands, order: str, master: Master) -> Trace:
         predicted_finish=finish,
         clock_error=clock_error(master),
     )
-    peaks = tuple(peer.peak for peer in master.peers)
-    return replace(trace, peak=peaks, predicted_peak=tuple(peak_blocks(plan, simulated).tolist()))
+    predicted_peak = peaks(plan.shape[2], len(plan.names), plan.chunks, simulated)
+    return replace(
+        trace,
+        peak=tuple(peer.peak for peer in master.peers),
+        predicted_peak=tuple(predicted_peak.tolist()),
+    )

@@ -183,7 +183,7 @@ class _Work:
         """The buffer of a panel. A streamed block is behind the blocks that stay for its layer."""
         chunk = place.chunk
         size = chunks.elements_in(self._product, chunk, Step(PANEL, first, 0))
-        if chunks.streamed(chunk) and not chunks.along(chunk, first):
+        if chunks.streamed(chunk) and not chunks.along(chunk, self._t, first):
             start = self._stays(chunk, first)
             return place.buffers[0][start : start + size]
         return place.buffers[first // chunk.depth % chunks.slots(chunk)][:size]
@@ -259,7 +259,7 @@ class _Work:
         """Return the part of C that a chunk holds. Its place is free only after that."""
         await self._worker.asked(self._loop)
         await self._send(place.held)
-        self._blocks -= chunks.held_blocks(place.chunk, self._t)
+        self._blocks -= chunks.traffic_of(place.chunk, self._t).held
         self._returned += 1
         self._news.changed()
 
@@ -269,7 +269,6 @@ class _Work:
 
     def _leave(self, chunk: Chunk, first: int) -> None:
         """Mark the buffer of a panel as free."""
-        came = chunks.blocks_in(chunk, self._t, Step(PANEL, first, 0))
-        self._blocks -= 1 + chunks.leaving(chunk, first) if chunks.streamed(chunk) else came
+        self._blocks -= chunks.blocks_leaving(chunk, self._t, first)
         self._free += 1
         self._news.changed()

@@ -174,7 +174,7 @@ class Workers:
             if self._closed:
                 raise ValueError("workers are closed")
             x = operands_of(A, B)
-            product = product_of(plan, x, order)
+            product, simulated = product_of(plan, x, order)
             master = master_of(plan, product, x, order, list(range(1, 1 + len(self.names))), tell)
             crew = self._crew or self._start()
 
@@ -198,7 +198,7 @@ class Workers:
             except BaseException:
                 self._end()
                 raise
-            return (x.result, trace_of(plan, x, order, master)) if trace else x.result
+            return (x.result, trace_of(plan, x, simulated, master)) if trace else x.result
 
     def close(self) -> None:
         """End the workers. Closing twice is allowed."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast, overload
+from typing import Any, ClassVar, NoReturn, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +18,24 @@ from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine import star as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified
+from ..machine.limits import threads_here
+from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
-from .stacked import PlanStack, one_by_one, stack_of
+from .stacked import PlanStack, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
 REUSE = "maxreuse"  # of section 3
 OVERLAP = "overlap"  # the remark at the end of section 4
-RULES = tuple(engine.METHODS)
-METHODS = (*RULES, "search", "exact")
+METHODS = tuple(name for name in engine.METHODS if name != "best")
 RETURNS = ("lazy", "eager")
 _FOR_ALL = ("work", "traffic", "transfer", "re-use")  # bounds that hold for every plan
-# the other methods have engine.DOUBLE
-_LAYOUTS = {"bmm": engine.TOLEDO, REUSE: engine.SINGLE, OVERLAP: engine.PAIR}
-# in blocks; 5 for the other methods
-LEAST_MEMORY = dict.fromkeys(("bmm", REUSE, "best", "search"), 3) | {OVERLAP: 6}
 _LARGEST = 2**31 - 1  # most blocks along a side
-_LONG = 10**6  # messages; for more, Ctrl-C is checked
-_MOST_STEPS = 4 * 10**8  # most steps of a method that "best" tries: about two seconds
-#: Messages of a search without a budget, of the first round with one, and the most of any round.
-EFFORT, _LEAST_EFFORT, _MOST_EFFORT = 10**7, 2000, 10**12
+_LONG = 10**6  # updates, times workers; for more, Ctrl-C is checked
+
+
+_SEARCHES = ("best", "search", "exact")
+#: Cycle-times, link costs and memory.
+Star = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -377,21 +374,70 @@ def _star_stack(
     platforms: Sequence[Platform], common: dict[str, Any], progress: bool | Progress | None
 ) -> PlanStack:
     """One plan for each platform."""
-    p = len(platforms[0])
     for i, one in enumerate(platforms):
-        check.as_many(f"platform[{i}]", one.names, p)
-    stacked = {"platform": np.fromiter(platforms, object, len(platforms))}
-    names: dict[str, tuple[Any, ...]] = {
-        "makespan": (np.float64,),
-        "bound": (np.float64,),
-        "optimal": (np.bool_,),
-        "columns": (np.int64, p),
-    }
+        check.as_many(f"platform[{i}]", one.names, len(platforms[0]))
+
+    def alone(row: int) -> NoReturn:
+        """Raise the error of a row."""
+        try:
+            plan_product(platform=platforms[row], **common)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"platform {row} of the stack: {error}") from error
+        raise ValueError(f"platform {row} of the stack has no plan in the time of its budget")
+
+    own = dict(common)
+    shape = _shape_of(*(own.pop(name) for name in ("r", "s", "t")))
+    rows = []
+    for i, one in enumerate(platforms):
+        try:
+            rows.append(star_of(one, shape))
+        except (ValueError, TypeError):
+            alone(i)
+    times, costs, memory = (np.stack(arrays) for arrays in zip(*rows, strict=True))
+    wish = _wish_of(**own)
     with reporting(progress) as tell:
-        results = one_by_one(plan_product, names, stacked, common, tell)
+        try:
+            results = engine.star_batch(shape, times, costs, memory, wish, threads_here(), tell)
+        except engine.FailedRow as failure:
+            alone(failure.args[0])
+    stacked = {"platform": np.fromiter(platforms, object, len(platforms))}
     return stack_of(
         (len(platforms),), common["method"], "makespan", results, plan_product, stacked, common
     )
+
+
+def _shape_of(r: int, s: int, t: int) -> tuple[int, int, int]:
+    return (
+        check.integer("r", r, low=1, high=_LARGEST),
+        check.integer("s", s, low=1, high=_LARGEST),
+        check.integer("t", t, low=1, high=_LARGEST),
+    )
+
+
+def _wish_of(
+    method: str,
+    returns: str,
+    variant: str | None,
+    seed: int,
+    budget: float | None,
+    effort: int = 0,
+) -> engine.Wish:
+    """The checked options of `plan_product`."""
+    check.choice("method", method, engine.METHODS)
+    check.choice("returns", returns, RETURNS)
+    if returns != "lazy" and method == "exact":
+        raise ValueError(
+            "returns is not for method='exact',"
+            f" which sends results when that is best, got {returns!r}"
+        )
+    if variant is not None and method != "het":
+        raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
+    if variant is not None:
+        check.choice("variant", variant, engine.VARIANTS)
+    seed = check.integer("seed", seed, low=0, high=2**64 - 1)
+    if budget is not None:
+        budget = check.number("budget", budget, low=0.0)
+    return engine.Wish(method, returns == "eager", variant, seed, budget, effort)
 
 
 def planned(
@@ -405,100 +451,73 @@ def planned(
     variant: str | None = None,
     seed: int = 0,
     budget: float | None = None,
-    effort: int = EFFORT,
+    effort: int = 0,
 ) -> StarPlan:
-    """The plan of `plan_product`; effort is the number of messages of a search without a budget."""
+    """The plan of `plan_product`; effort is the number of messages of a search without a budget, 0
+    for the default."""
     start = time.perf_counter()
-    shape = (
-        check.integer("r", r, low=1, high=_LARGEST),
-        check.integer("s", s, low=1, high=_LARGEST),
-        check.integer("t", t, low=1, high=_LARGEST),
-    )
+    shape = _shape_of(r, s, t)
     times, costs, memory = star_of(platform, shape)
-    check.choice("method", method, ("best", *METHODS))
-    check.choice("returns", returns, RETURNS)
-    if returns != "lazy" and method == "exact":
-        raise ValueError(
-            "returns is not for method='exact',"
-            f" which sends results when that is best, got {returns!r}"
-        )
-    if variant is not None and method != "het":
-        raise ValueError(f"variant is for method='het', got {variant!r} with {method!r}")
-    if variant is not None:
-        check.choice("variant", variant, engine.VARIANTS)
-    seed = check.integer("seed", seed, low=0, high=2**64 - 1)
-    end = None if budget is None else start + check.number("budget", budget, low=0.0)
-    least = LEAST_MEMORY.get(method, 5)
+    wish = _wish_of(method, returns, variant, seed, budget, effort)
+    least = engine.least_memory(method)
     if memory.max() < least:
         raise InfeasibleError(
             f"platform: no worker's memory holds a chunk: {method!r} needs at least {least} blocks,"
             f" the largest is {memory.max()}"
         )
-    if (product := math.prod(shape)) >= 2**63:
-        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {product}")
+    if (updates := math.prod(shape)) >= 2**63:
+        raise ValueError(f"r * s * t must be less than 2^63 block updates, got {updates}")
     star = engine.Star(shape, times, costs, memory)
-    layout = _LAYOUTS.get(method, engine.DOUBLE)
-    messages = _messages(shape, int(memory.max()), layout)
-    if messages > engine.MOST_MESSAGES:
-        raise _too_many(shape, f"{messages} messages or more")
-    most = _messages(shape, int(memory[memory >= least].min()), layout)
-    long = most > _LONG
-    choice, eager = (
-        engine.ALL_VARIANTS if variant is None else engine.VARIANTS[variant],
-        returns == "eager",
+    failure = (
+        "method='exact' is for small instances:"
+        f" r, s, t = {shape} on {np.count_nonzero(memory >= least)} workers"
     )
-    chosen = method
-    trials: dict[str, float] = {}
-    with suppress(NotImplementedError):  # it would need too many messages
-        if method in ("best", "search"):
-            chunks, order, trials["search"] = _searched(star, eager, seed, end, effort)
-    for name in _worth_trying(most, memory) if method == "best" else ():
-        with suppress(NotImplementedError):
-            trials[name] = star.plan(name, choice, eager, 0, long).makespan
-    if method in ("best", "search"):
-        if not trials:
-            raise _too_many(shape, "more messages")
-        chosen = min(trials, key=trials.__getitem__)
-    number, variants = -1, [0.0] * 8
-    if chosen == "search":
-        makespan, log = star.simulate(chunks, order, np.zeros(0, np.int32), eager, long)
-    elif chosen == "exact":
-        makespan, chunks, log = _exact(star, shape, memory, messages, end, effort)
-    else:
-        try:
-            result = star.plan(chosen, choice, eager, engine.MOST_MESSAGES, long)
-        except NotImplementedError:
-            raise _too_many(shape, "more messages") from None
-        makespan = result.makespan
-        chunks = result.chunks
-        log = result.messages
-        number = result.variant
-        variants = result.variants
-    layout = _LAYOUTS.get(chosen, engine.DOUBLE)
-    bounds = star.bounds(layout)
-    bound = max(bounds[name] for name in _FOR_ALL)
-    updates = np.zeros(len(times), np.int64)
-    np.add.at(updates, chunks["worker"], chunks["height"] * chunks["width"] * shape[2])
-    mu = result.sides if chosen in RULES else _sides(memory, layout)
-    names = {number: name for name, number in engine.VARIANTS.items()}
+    if method == "exact" and (most := star.most_of_exact()[1]) > engine.EXACT_MESSAGES:
+        raise ValueError(
+            f"{failure} can need {most} messages, at most {engine.EXACT_MESSAGES} are tried"
+        )
+    try:
+        found = star.best(wish, method in _SEARCHES or updates * len(times) > _LONG)
+    except NotImplementedError:
+        if method == "exact":
+            raise ValueError(f"{failure} need a larger budget, or use method 'search'") from None
+        raise too_many(shape) from None
+    return plan_of(found, shape, platform, (times, costs, memory), wish, start)
+
+
+def too_many(shape: tuple[int, int, int]) -> ValueError:
+    return ValueError(
+        f"r, s, t = {shape} need more messages, at most {engine.MOST_MESSAGES} can be simulated:"
+        " sizes are in blocks of q x q elements"
+    )
+
+
+def plan_of(
+    found: engine.Decision,
+    shape: tuple[int, int, int],
+    platform: Platform,
+    star: Star,
+    wish: engine.Wish,
+    start: float,
+) -> StarPlan:
+    """The plan of a decision of the engine."""
+    times, costs, memory = star
+    parts = found.parts
     return StarPlan(
-        method=chosen,
-        asked=method,
-        **certified(bound, makespan=makespan),
-        scope="panels of full columns, one chunk at a time" if chosen == "exact" else "",
+        method=found.method,
+        asked=wish.method,
+        **found.certificate,
         shape=shape,
-        columns=check.frozen(_columns_of(updates, shape)),
-        enrolled=check.frozen(np.flatnonzero(updates)),
-        mu=check.frozen(mu),
-        chunks=check.frozen(chunks),
-        messages=check.frozen(log),
-        updates=check.frozen(updates),
-        bounds=check.FrozenDict(bounds),
-        returns=returns if chosen != "exact" else "",
-        variant=names[number] if chosen == "het" else "",
-        variants=check.FrozenDict(
-            {names[k]: variants[k] for k in range(8)} if chosen == "het" and variant is None else {}
-        ),
+        columns=check.frozen(parts["columns"]),
+        enrolled=check.frozen(np.flatnonzero(parts["updates"])),
+        mu=check.frozen(parts["side"]),
+        chunks=check.frozen(found.chunks),
+        messages=check.frozen(found.messages),
+        updates=check.frozen(parts["updates"]),
+        bounds=check.FrozenDict(found.bounds),
+        returns="" if found.method == "exact" else RETURNS[wish.eager],
+        variant=found.variant,
+        variants=check.FrozenDict(found.variants),
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         memory=check.frozen(memory),
@@ -507,115 +526,8 @@ def planned(
     )
 
 
-def _efforts(end: float | None, effort: int) -> Iterator[int]:
-    """Number of messages to try in each round, growing until the time is over.
-
-    Without an end there is one round, of `effort` messages.
-    """
-    effort, began = effort if end is None else _LEAST_EFFORT, time.perf_counter()
-    while True:
-        yield effort
-        now = time.perf_counter()
-        if end is None or now >= end:
-            return
-        effort = max(
-            _LEAST_EFFORT,
-            int(min(4 * effort, effort * (end - now) / max(now - began, 1e-6), _MOST_EFFORT)),
-        )
-        began = now
-
-
-def _searched(
-    star: engine.Star, eager: bool, seed: int, end: float | None, effort: int
-) -> tuple[NDArray[Any], int, float]:
-    """Chunks, order of the port and makespan of the best round."""
-    rounds = (
-        star.search(eager, (seed + k) % 2**64, tried)
-        for k, tried in enumerate(_efforts(end, effort))
-    )
-    return min(rounds, key=lambda found: found[2])
-
-
-def _proved(
-    star: engine.Star, most: int, known: float, end: float | None, effort: int
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Chunks and order of the port from the first round that is long enough for the proof."""
-    for tried in _efforts(end, effort):
-        try:
-            return star.exact(most, tried, known)
-        except NotImplementedError:
-            pass
-    raise NotImplementedError
-
-
-def _exact(
-    star: engine.Star,
-    shape: tuple[int, int, int],
-    memory: NDArray[np.int64],
-    messages: int,
-    end: float | None,
-    effort: int,
-) -> tuple[float, NDArray[Any], NDArray[Any]]:
-    """Makespan, chunks and messages of the exact plan.
-
-    It is the best of the paper's plans by full columns, unless a better plan is found.
-    """
-    r, s, t = shape
-    sides = np.minimum(_sides(memory, engine.DOUBLE), r)
-    parts = -(-r // int(sides[sides > 0].min()))
-    failure = (
-        "method='exact' is for small instances:"
-        f" r, s, t = {shape} on {np.count_nonzero(sides)} workers"
-    )
-    if s * parts * (t + 2) > engine.EXACT_MESSAGES:
-        raise ValueError(
-            f"{failure} can need {s * parts * (t + 2)} messages, at most"
-            f" {engine.EXACT_MESSAGES} are tried"
-        )
-    trials = []
-    for name in _worth_trying(messages, memory):
-        for eager in (False, True) if name not in _LAYOUTS else ():
-            trial = star.plan(name, engine.ALL_VARIANTS, eager, 0, False)
-            # methods that treat workers as equal may use less memory than they have
-            if (np.minimum(trial.sides, r) == sides)[trial.columns > 0].all():
-                trials.append((trial.makespan, engine.METHODS[name], name, eager))
-    known = min(trials)
-    try:
-        chunks, served = _proved(star, s * parts, known[0], end, effort)
-    except InfeasibleError:
-        result = star.plan(known[2], engine.ALL_VARIANTS, known[3], engine.MOST_MESSAGES, False)
-        return result.makespan, result.chunks, result.messages
-    except NotImplementedError:
-        raise ValueError(f"{failure} need a larger budget, or use method 'search'") from None
-    makespan, log = star.simulate(chunks, engine.LISTED, served, False)
-    return makespan, chunks, log
-
-
 def _sides(memory: NDArray[np.int64], layout: int) -> NDArray[np.int64]:
     return np.array([engine.star_side(int(m), layout) for m in memory], np.int64)
-
-
-def _worth_trying(messages: int, memory: NDArray[np.int64]) -> list[str]:
-    """The methods that fit into the memory and can be planned in time."""
-    p = len(memory)
-    steps = dict.fromkeys(RULES, 0) | {"het": messages * p * p, "homi": messages * p**3}
-    return [
-        name
-        for name in RULES
-        if steps[name] <= _MOST_STEPS and memory.max() >= LEAST_MEMORY.get(name, 5)
-    ]
-
-
-def _columns_of(updates: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.int64]:
-    """Columns of C of each worker.
-
-    They are whole columns, or the nearest integers with the same sum: the largest fractions are
-    rounded up.
-    """
-    r, s, t = shape
-    columns, rest = np.divmod(updates // t, r)
-    columns[np.argsort(-rest, kind="stable")[: s - columns.sum()]] += 1
-    return columns
 
 
 def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDArray[Any]]:
@@ -630,12 +542,15 @@ def port_log(plan: StarPlan, star: engine.Star, order: int) -> tuple[float, NDAr
     try:
         return star.simulate(plan.chunks, order, served, False, len(served) > _LONG)
     except ValueError as error:
-        raise ValueError(f"plan has chunks and messages that no port can send: {error}") from error
+        raise no_port(error) from error
 
 
-def star_of(
-    platform: Platform, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def no_port(error: ValueError) -> ValueError:
+    """The error for a plan that the engine refuses to simulate."""
+    return ValueError(f"plan has chunks and messages that no port can send: {error}")
+
+
+def star_of(platform: Platform, shape: tuple[int, ...]) -> Star:
     """Checked cycle-times, link costs and memory of a star."""
     if not isinstance(platform, Platform):
         raise TypeError(
@@ -664,73 +579,15 @@ def star_of(
     return platform.cycle_times, platform.link_costs, memory
 
 
-def _too_many(shape: tuple[int, ...], messages: str) -> ValueError:
-    return ValueError(
-        f"r, s, t = {shape} need {messages}, at most {engine.MOST_MESSAGES} can be simulated: sizes"
-        " are in blocks of q x q elements"
-    )
-
-
-def forms(chunks: NDArray[Any], t: int) -> tuple[NDArray[np.int64], ...]:
-    """Six arrays with the blocks and layers of each chunk.
-
-    Blocks that stay; blocks of a layer that come; blocks of a layer that go back; layers, where
-    each block of a streamed operand counts as one; blocks that come once for several layers and
-    stay for these; and the number of these layers.
-    """
-    h, v = chunks["height"], chunks["width"]
-    depth, zero, one = np.full_like(h, t), np.zeros_like(h), np.ones_like(h)
-    table = np.array(
-        [
-            [h * v, h + v, zero, depth, zero, one],
-            [h * t, h + t, h, v, zero, one],
-            [v * t, v + t, v, h, zero, one],
-            [h * v, one, zero, depth * h, v, h],
-            [h * v, one, zero, depth * v, h, v],
-        ]
-    )
-    form = np.select(
-        [chunks["buffers"] == engine.STREAM_A, chunks["buffers"] == engine.STREAM_B],
-        [3, 4],
-        chunks["held"],
-    )
-    return tuple(np.take_along_axis(table[:, i], form[None], 0)[0] for i in range(6))
-
-
-def _needs(chunks: NDArray[Any], t: int, p: int) -> NDArray[np.int64]:
-    """(p,) blocks of memory that the chunks of each worker need.
-
-    If chunks are sent ahead of the result before, two neighbours and the panels of one need room.
-    """
-    chunk = chunks[np.argsort(chunks["worker"], kind="stable")]
-    held, come, _, length, along, _ = forms(chunk, t)
-    panels = np.maximum(chunk["buffers"], 1) * np.minimum(chunk["depth"], length) * come + along
-    ahead = (chunk["ahead"] > 0) & (np.diff(chunk["worker"], prepend=-1) == 0)
-    group = np.cumsum(~ahead) - 1
-    rooms = np.zeros((2, np.count_nonzero(~ahead)), np.int64)
-    np.maximum.at(rooms[0], group, held + np.where(ahead, np.roll(held, 1), 0))
-    np.maximum.at(rooms[1], group, panels)
-    needs = np.zeros(p, np.int64)
-    np.maximum.at(needs, chunk["worker"][~ahead], rooms.sum(0))
-    return needs
-
-
 def require_room(plan: StarPlan, memory: NDArray[np.int64]) -> None:
     """ValueError if a worker's memory is too small for a chunk and the panels that it holds."""
-    needs = _needs(plan.chunks, plan.shape[2], len(plan.names))
+    try:
+        needs = engine.needs(plan.shape[2], len(plan.names), plan.chunks)
+    except ValueError as error:
+        raise ValueError(f"plan has chunks that no worker can hold: {error}") from error
     if (less := memory < needs).any():
         i = int(np.argmax(less))
         raise ValueError(
             f"plan needs {needs[i]} blocks of memory at worker {plan.names[i]},"
             f" which has {memory[i]}"
         )
-
-
-def _messages(shape: tuple[int, ...], memory: int, layout: int) -> int:
-    """Messages of a plan of square chunks for workers with so much memory."""
-    r, s, t = shape
-    # in 3 or 4 blocks of memory, one block of each operand
-    side = max(engine.star_side(memory, layout), 1)
-    if layout == engine.SINGLE:
-        return -(-s // side) * (2 * -(-r // side) + r * t)
-    return -(-s // side) * -(-r // side) * (2 + -(-t // (side if layout == engine.TOLEDO else 1)))

@@ -5,9 +5,8 @@ The master factors panels; plans of products do the rest, one after the other.
 
 from __future__ import annotations
 
-import math
 import time
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,19 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check, schema
-from .._engine.star import ALL_VARIANTS, Star
+from .._engine.star import LU_MOST, MOST, UNLIMITED, StarLu, Wish, least_memory
 from ..errors import InfeasibleError
-from ..plan import Plan, Step, certified
+from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
-from .star import EFFORT, LEAST_MEMORY, METHODS, OVERLAP, RETURNS, REUSE, StarPlan, planned, star_of
-
-_MOST = 2**20  # most blocks of a side: their cube fits a double exactly
-#: Widths are compared by the given method if it is one of these.
-_QUICK = ("orroml", "ommoml", "oddoml", "bmm", REUSE, OVERLAP)
-_FEW = 16  # all widths up to this are tried, then the widths of a geometric sequence
-_LEAST = 10**5  # messages that each search may try at least
-_COMPARED = 3  # widths, the best with quick products, that are also compared with short searches
-_STEPS = 2048  # a width with more steps is not tried
+from .star import METHODS, RETURNS, StarPlan, plan_of, star_of, too_many
 
 
 class LuStep(NamedTuple):
@@ -94,7 +85,7 @@ class StarLuPlan(Plan):
     planning_time: float = field(compare=False)
 
     _table: ClassVar = {
-        "blocks": schema.Count(1, _MOST),
+        "blocks": schema.Count(1, LU_MOST),
         "width": schema.Integer(1, "blocks"),
         "makespan": schema.Real(),
         "panels": schema.Tuple(
@@ -135,13 +126,13 @@ class StarLuPlan(Plan):
     def _on(self, platform: Platform) -> Plan:
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")
         products = tuple(product._on(platform) for product in self.products)
-        panels, makespan = _in_turn(
-            self.blocks, self.width, self.master_time, [product.value for product in products]
-        )
+        lu = _engine_of(self.blocks, platform, self.master_time)
+        panels = _panels(lu, self.blocks, self.width, products)
+        makespan = panels[-1].end
         return self._carried(
             platform,
             makespan,
-            _bound(self.blocks, platform.cycle_times, self.master_time),
+            lu.certificate(makespan)["bound"],
             panels=panels,
             products=products,
             link_costs=check.frozen(platform.link_costs),
@@ -205,8 +196,8 @@ def plan_star_lu(
     Returns
     -------
     StarLuPlan
-        Its lower bound is n^3 / 3 block updates divided perfectly over the workers and the master,
-        without messages. It holds for every plan.
+        Its lower bound holds for panels of any width: the least, over all widths, of the master's
+        parts and of each product's bound from work and traffic.
 
     Raises
     ------
@@ -233,47 +224,43 @@ def plan_star_lu(
     True
     """
     start = time.perf_counter()
-    n = check.integer("n", n, low=1, high=_MOST)
+    n = check.integer("n", n, low=1, high=LU_MOST)
     check.choice("method", method, ("best", *(name for name in METHODS if name != "exact")))
     check.choice("returns", returns, RETURNS)
     seed = check.integer("seed", seed, low=0, high=2**64 - 1)
-    end = None if budget is None else start + check.number("budget", budget, low=0.0)
+    if budget is not None:
+        budget = check.number("budget", budget, low=0.0)
     if width is not None:
         width = check.integer("width", width, low=1, high=n)
     times, costs, memory = star_of(platform, (n, n, n))
     master = (
         float(times.min())
         if master_time is None
-        else check.number("master_time", master_time, above=0.0)
+        else _within(check.number("master_time", master_time, above=0.0))
     )
-    common: dict[str, Any] = {"platform": platform, "method": method, "returns": returns}
-    widths = [width] if width is not None else _widths(n, method, master, times, costs, memory)
-
-    def in_turn(option: tuple[int, list[StarPlan]]) -> tuple[tuple[LuStep, ...], float]:
-        return _in_turn(n, option[0], master, [product.makespan for product in option[1]])
-
-    options: list[tuple[int, list[StarPlan]]] = []  # widths, with products of short searches
-    for i, own in enumerate(widths if len(widths) > 1 else []):
-        until = None
-        if end is not None:
-            now = time.perf_counter()
-            until = now + max(0.0, (start + end) / 2 - now) / (len(widths) - i)
-        with suppress(InfeasibleError):  # the method needs more memory
-            options.append((own, _products(n, own, seed, until, EFFORT // len(widths), common)))
-    chosen = min(options, key=lambda option: in_turn(option)[1])[0] if options else widths[0]
-    full = chosen, _products(n, chosen, seed, end, EFFORT, common)
-    # a short search may have been the luckier one
-    best = min([full, *options], key=lambda option: in_turn(option)[1])
-    chosen, products = best
-    panels, makespan = in_turn(best)
+    wish = Wish(method, returns == "eager", None, seed, budget)
+    lu = _engine_of(n, platform, master, width or 0)
+    try:
+        chosen, makespan, proof, found = lu.best(wish)
+    except InfeasibleError:
+        raise InfeasibleError(
+            "platform: no worker's memory holds a chunk of each product:"
+            f" {method!r} needs at least {least_memory(method)} blocks"
+        ) from None
+    except NotImplementedError:
+        raise too_many((n, n, width or 1)) from None
+    products = tuple(
+        plan_of(product, shape, platform, star_of(platform, shape), wish, start)
+        for product, shape in zip(found, _shapes(n, chosen), strict=True)
+    )
     updates = sum((product.updates for product in products), np.zeros(len(platform), np.int64))
     return StarLuPlan(
         method=method,
-        **certified(_bound(n, times, master), makespan=makespan),
+        **proof,
         blocks=n,
         width=chosen,
-        panels=panels,
-        products=tuple(products),
+        panels=_panels(lu, n, chosen, products),
+        products=products,
         master_time=master,
         updates=check.frozen(updates),
         cycle_times=check.frozen(times),
@@ -284,81 +271,29 @@ def plan_star_lu(
     )
 
 
-def _products(
-    n: int, width: int, seed: int, end: float | None, effort: int, common: dict[str, Any]
-) -> list[StarPlan]:
-    """The products between the panels of this width.
-
-    end : when all searches must have ended, or None. effort : messages of all searches together.
-    """
-    products = []
-    remaining = [n - first - width for first in range(0, n - width, width)]
-    weights = np.cumsum(np.array(remaining[::-1], float) ** 2)[::-1]
-    for k, (side, weight) in enumerate(zip(remaining, weights.tolist(), strict=True)):
-        left = None if end is None else max(0.0, end - time.perf_counter()) * (side * side / weight)
-        own = max(_LEAST, int(effort * side * side / weights[0]))
-        products.append(
-            planned(side, side, width, seed=(seed + k) % 2**64, budget=left, effort=own, **common)
-        )
-    return products
+def _within(master_time: float) -> float:
+    if master_time > MOST:
+        raise ValueError(f"master_time must be at most {MOST:g}, got {master_time:g}")
+    return master_time
 
 
-def _widths(
-    n: int,
-    method: str,
-    master: float,
-    times: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    memory: NDArray[np.int64],
-) -> list[int]:
-    """The widths to compare: the one with the earliest end if the method is quick, else some.
-
-    It is n alone if no worker's memory holds a chunk.
-    """
-    names = (method,) if method in _QUICK else ("oddoml", REUSE)
-    rules = [name for name in names if memory.max() >= LEAST_MEMORY.get(name, 5)]
-    if not rules:
-        return [n]
-    parts = [-(-n // count) for count in (2, 3, 4)]
-    some = [int(_FEW * 1.25**k) for k in range(1, 64)]
-    widths = [*range(1, min(n, _FEW) + 1), *some, *parts, n]
-    ends = []
-    for width in sorted({width for width in widths if width <= n <= width * _STEPS}):
-        products = []
-        for first in range(0, n - width, width):
-            star = Star((n - first - width, n - first - width, width), times, costs, memory)
-            try:
-                products.append(
-                    min(
-                        star.plan(rule, ALL_VARIANTS, False, 0, n > _FEW).makespan for rule in rules
-                    )
-                )
-            except NotImplementedError:  # too many messages
-                products.append(math.inf)
-        ends.append((_in_turn(n, width, master, products)[1], width))
-    found = [width for end, width in sorted(ends) if end < math.inf] or [n]
-    if method in _QUICK:
-        return found[:1]
-    return list(dict.fromkeys([*found[:_COMPARED], *(w for w in parts if w in found), n]))
+def _engine_of(n: int, platform: Platform, master_time: float, width: int = 0) -> StarLu:
+    """The problem as the engine sees it; width is 0 to choose it."""
+    platform = platform.per(Unit("block update", "block"), "plan_star_lu")
+    memory = np.array([UNLIMITED if m is None else m for m in platform.memory], np.int64)
+    return StarLu(n, width, platform.cycle_times, platform.link_costs, memory, master_time)
 
 
-def _in_turn(
-    n: int, width: int, master: float, products: list[float]
-) -> tuple[tuple[LuStep, ...], float]:
-    """The panels and the end, with the given makespans of the products between the panels."""
-    panels, now = [], 0.0
-    for first, product in zip(range(0, n, width), [*products, 0.0], strict=True):
-        own = min(width, n - first)
-        end = now + master * _by_master(n - first, own)
-        panels.append(LuStep(first, own, now, end))
-        now = end + product
-    return tuple(panels), now
+def _shapes(n: int, width: int) -> list[tuple[int, int, int]]:
+    """The shapes of the products between the panels."""
+    left = range(n - width, 0, -width)
+    return [(side, side, width) for side in left]
 
 
-def _by_master(h: int, w: int) -> float:
-    """Block updates of a panel with h rows and w columns of blocks, and of the rows beside it."""
-    return (h * w * w - w**3 / 3) / 2 + w * w * (h - w) / 2
-
-
-def _bound(n: int, times: NDArray[np.float64], master: float) -> float:
-    return float(n) ** 3 / 3 / (float((1.0 / times).sum()) + 1.0 / master)
+def _panels(lu: StarLu, n: int, width: int, products: Sequence[Plan]) -> tuple[LuStep, ...]:
+    """The panels with the products between them."""
+    times = lu.panels(width, np.array([product.value for product in products], np.float64))
+    return tuple(
+        LuStep(first, min(width, n - first), *own)
+        for first, own in zip(range(0, n, width), times.T.tolist(), strict=True)
+    )

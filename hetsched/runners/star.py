@@ -13,9 +13,9 @@ from .._base import check
 from .._engine import run as engine
 from .._engine.dtypes import flops_per_update
 from .._engine.run import seconds
-from .._engine.star import DEMAND, LISTED, MOST, STREAM_A, STREAM_B, Star
+from .._engine.star import DEMAND, LISTED, MOST, STREAM_A, STREAM_B, Star, peaks
 from ..planners.cover import require_chunks
-from ..planners.star import StarPlan, forms, port_log, require_room
+from ..planners.star import StarPlan, no_port, port_log, require_room
 from ..platform import UNIT, Unit, divided_time, relative_speeds
 from ..trace import Trace
 
@@ -57,7 +57,7 @@ def run(
     result = own.run(threads, progress)
     if workers.emulated:
         workers.warn_if_late(
-            [*result.late, result.port_late], plan.names, float(own.simulated["end"].max())
+            [*result.late, result.port_late], plan.names, float(result.simulated["end"].max())
         )
     return own.trace(result, workers.kind) if trace else None
 
@@ -66,9 +66,9 @@ def run(
 class StarRun:
     """A checked product by a plan.
 
+    star : of the workers that run it, or of the plan at real speed.
     times : seconds per block update, None at real speed.
     costs : seconds per block sent, None at real speed.
-    simulated : the port's log by the model, in the same unit.
     """
 
     plan: StarPlan
@@ -78,39 +78,47 @@ class StarRun:
     star: Star
     times: NDArray[np.float64] | None
     costs: NDArray[np.float64] | None
-    simulated: NDArray[Any]
+
+    def simulated(self) -> NDArray[Any]:
+        """The port's log by the model, in the unit of the star.
+
+        Raises ValueError if no port can send the chunks and their messages in that order.
+        """
+        return port_log(self.plan, self.star, LISTED if self.order == "plan" else DEMAND)[1]
 
     def run(self, threads: engine.Threads, progress: Progress | None) -> engine.StarRunResult:
         x = self.operands
         served = None
         if self.order == "plan":
             served = np.ascontiguousarray(self.plan.messages["worker"])
-        return engine.run_star(
-            threads,
-            x.a,
-            x.b,
-            x.c,
-            x.alpha,
-            x.beta,
-            star=self.star,
-            chunks=self.plan.chunks,
-            served=served,
-            block=self.block,
-            pace=self.times,
-            message_count=len(self.simulated),
-            poll=engine.Poll(progress),
-        )
+        try:
+            return engine.run_star(
+                threads,
+                x.a,
+                x.b,
+                x.c,
+                x.alpha,
+                x.beta,
+                star=self.star,
+                chunks=self.plan.chunks,
+                served=served,
+                block=self.block,
+                pace=self.times,
+                poll=engine.Poll(progress),
+            )
+        except engine.NoSuchRun as error:
+            raise no_port(error) from error
 
     def trace(self, result: engine.StarRunResult, kind: str) -> Trace:
         """The measured trace, with the prediction of the model for the same order of messages."""
         plan, p = self.plan, len(self.plan.names)
         predicted = ideal = finish = None
         if self.times is not None:
-            predicted = float(self.simulated["end"].max())
+            predicted = float(result.simulated["end"].max())
             ideal = divided_time(float(plan.updates.sum()), self.times)
             finish = np.zeros(p)
             # For messages without work, compute_end is the end of the message.
-            np.maximum.at(finish, self.simulated["worker"], self.simulated["compute_end"])
+            np.maximum.at(finish, result.simulated["worker"], result.simulated["compute_end"])
         trace = Trace.from_steps(
             replace(plan, messages=result.messages).steps(),
             plan.names,
@@ -121,8 +129,10 @@ class StarRun:
             cpu=result.busy,
             predicted_finish=None if finish is None else finish.tolist(),
         )
-        peaks = peak_blocks(plan, self.simulated)
-        return replace(trace, peak=tuple(result.peak), predicted_peak=tuple(peaks.tolist()))
+        predicted_peak = peaks(plan.shape[2], p, plan.chunks, result.simulated)
+        return replace(
+            trace, peak=tuple(result.peak), predicted_peak=tuple(predicted_peak.tolist())
+        )
 
     def rates(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float]:
         """Speeds that the plan needs, and speeds of this host.
@@ -181,8 +191,7 @@ def checked(
         star = Star(plan.shape, plan.cycle_times, plan.link_costs, limits)
     else:
         star = Star(plan.shape, times, costs, limits)
-    _, simulated = port_log(plan, star, LISTED if order == "plan" else DEMAND)
-    return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs, simulated)
+    return StarRun(plan, x, block_of(plan.shape, x.sizes), order, star, times, costs)
 
 
 def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
@@ -211,38 +220,6 @@ def block_of(shape: tuple[int, int, int], sizes: tuple[int, int, int]) -> int:
                 f" {letter} = {wanted}; smaller blocks would be too many for {largest}"
             )
     return q
-
-
-def peak_blocks(plan: StarPlan, messages: NDArray[Any]) -> NDArray[np.int64]:
-    """(p,) largest number of blocks that each worker holds at a time, by a log of the port.
-
-    A block that is received counts from the start of its message. A block that is only read counts
-    until it was used, the other blocks until their result has been sent.
-    """
-    chunk = plan.chunks[messages["chunk"]]
-    held, come, back, length, along, every = forms(chunk, plan.shape[2])
-    deep = np.minimum(chunk["depth"], length - messages["depth"])
-    load, panel, result = (messages["kind"] == kind for kind in range(3))
-    passing = back > 0
-    last = result & (~passing | (messages["depth"] + deep == length))
-    first, done = messages["depth"] % every == 0, (messages["depth"] + deep) % every == 0
-    taken = np.where(load, held, np.where(panel, deep * come + first * along, 0))
-    freed = np.where(
-        panel,
-        deep * (come - back) + done * along,
-        np.where(result, passing * deep * back + last * held, 0),
-    )
-    worker = np.tile(messages["worker"], 2)
-    time = np.concatenate(
-        (messages["start"], np.where(panel, messages["compute_end"], messages["end"]))
-    )
-    change = np.concatenate((taken, -freed))
-    order = np.lexsort((change > 0, time, worker))
-    peaks = np.zeros(len(plan.names), np.int64)
-    for i in range(len(peaks)):
-        own = np.cumsum(change[order][worker[order] == i])
-        peaks[i] = own.max(initial=0)
-    return peaks
 
 
 @cache

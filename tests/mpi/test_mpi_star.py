@@ -85,7 +85,7 @@ def run(
     p = len(plan.names)
     hub = Hub(p + 1, 0, killed, hung)
     x = star.operands_of(A, B)
-    product = star.product_of(plan, x, order)
+    product, _ = star.product_of(plan, x, order)
     master = star.master_of(plan, product, x, order, list(range(1, p + 1)), progress)
     workers = [Worker(0) for _ in range(p)]
     mains = [lambda loop: master.run(loop, traced)]
@@ -245,9 +245,10 @@ class TestProducts:
         plan = hs.plan_product(4, 8, 3, platform, "het")
         A, B = np.ones((8, 6)), np.ones((6, 16))
         master, x, _ = run(plan, A, B, "plan", pool, traced=True)
-        without = star.trace_of(replace(plan, unit=None), x, "plan", master)
+        _, simulated = star.product_of(plan, x, "plan")
+        without = star.trace_of(replace(plan, unit=None), x, simulated, master)
         assert (without.predicted, without.ideal, without.predicted_finish) == (None, None, None)
-        trace = star.trace_of(plan, x, "plan", master)
+        trace = star.trace_of(plan, x, simulated, master)
         assert (trace.kind, trace.unit, trace.workers) == ("real", "s", plan.names)
         assert trace.predicted == plan.makespan
         assert trace.predicted_finish == pytest.approx(list(hs.simulate(plan).finish))

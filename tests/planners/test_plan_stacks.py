@@ -131,18 +131,48 @@ def test_tasks(times, own, back):
     )
 
 
-def test_products():
+@pytest.mark.parametrize("method", ["het", "hom", "overlap", "search", "exact"])
+def test_products(method):
     platforms = [hs.Platform.star([2, 3], link_costs=[1, c], memory=[12, 21]) for c in (1, 2, 5)]
-    stack = hs.plan_product(4, 8, 3, platforms, "het")
+    stack = hs.plan_product(3, 4, 2, platforms, method)
     assert stack.shape == (3,)
     for i, platform in enumerate(platforms):
-        alone = hs.plan_product(4, 8, 3, platform, "het")
-        assert (stack.makespan[i], stack.bound[i], stack.columns[i].tolist()) == (
-            alone.makespan,
-            alone.bound,
-            alone.columns.tolist(),
-        )
+        alone = hs.plan_product(3, 4, 2, platform, method)
+        for name in ("makespan", "bound", "optimal", "columns"):
+            assert np.array_equal(getattr(stack, name)[i], getattr(alone, name))
         assert stack[i].makespan == alone.makespan
+
+
+def test_products_in_limited_time():
+    platforms = [hs.Platform.star([2, 3], link_costs=[1, c], memory=[12, 21]) for c in (1, 2, 5)]
+    stack = hs.plan_product(4, 8, 3, platforms, budget=0.01)
+    for i, platform in enumerate(platforms):
+        assert stack.makespan[i] <= hs.plan_product(4, 8, 3, platform, "het").makespan
+        assert stack.bound[i] == hs.plan_product(4, 8, 3, platform, "het").bound
+
+
+STAR = hs.Platform.star([1, 2], link_costs=[1, 1], memory=[12, 12])
+LITTLE = hs.Platform.star([1, 2], link_costs=[1, 1], memory=[2, 2])
+MESH = hs.Platform.mesh([[1.0, 2.0]], [[1.0]], np.zeros((0, 2)))
+
+
+@pytest.mark.parametrize(
+    ("platforms", "options", "error", "match"),
+    [
+        ([STAR, LITTLE], {}, hs.InfeasibleError, "platform 1 of the stack: platform: no worker's"),
+        ([STAR, MESH], {}, ValueError, "platform 1 of the stack: platform must be a star"),
+        (
+            [STAR, STAR],
+            {"method": "exact", "budget": 0.0},
+            ValueError,
+            "platform [01] of the stack: method='exact' is for small instances",
+        ),
+        ([STAR, STAR], {"returns": "soon"}, ValueError, "returns must be one of lazy, eager"),
+    ],
+)
+def test_products_without_a_plan(platforms, options, error, match):
+    with pytest.raises(error, match=match):
+        hs.plan_product(4, 40, 3, platforms, **options)
 
 
 def test_a_part_of_a_stack():

@@ -64,6 +64,18 @@ class TestPlan:
         with pytest.raises(hs.InfeasibleError, match="no worker's memory"):
             hs.plan_star_lu(6, small, "oddoml", width=2)
 
+    def test_memory_without_a_limit(self):
+        """It holds any chunk, but not one more beside the only block of a small product."""
+        free = hs.Platform.star([1.0, 2.0], link_costs=[1.0, 1.0])
+        plan = hs.plan_star_lu(8, free, "overlap", master_time=100.0)
+        assert all(product.method == "overlap" for product in plan.products)
+        with pytest.raises(hs.InfeasibleError, match="no worker's memory .* 'overlap' needs at"):
+            hs.plan_star_lu(3, free, "overlap", width=1)
+
+    def test_the_bound_is_for_panels_of_any_width(self):
+        bounds = {hs.plan_star_lu(7, PLATFORM, "oddoml", width=w).bound for w in range(1, 7)}
+        assert bounds == {hs.plan_star_lu(7, PLATFORM, "oddoml").bound}
+
     def test_a_fast_master_and_slow_links_leave_nothing_to_workers(self):
         assert hs.plan_star_lu(8, PLATFORM, "oddoml", master_time=1e-9).width == 8
 

@@ -21,6 +21,7 @@ from random_chunks import random_chunks
 import hetsched as hs
 from hetsched._engine import kernels
 from hetsched._engine.star import STAR_CHUNK, Star
+from hetsched._engine.star import peaks as peaks_of
 from hetsched.planners.star import METHODS
 from hetsched.runners import star as star_run
 from hetsched.runners.operands import operands
@@ -184,13 +185,16 @@ class TestModel:
                 assert near(C, A, B)
                 end = judge(shape, None, None, memory, chunks, result.messages.tolist())
                 assert (
-                    end >= run.simulated["end"].max() * (1 - 1e-9)
+                    end >= result.simulated["end"].max() * (1 - 1e-9)
                     or not emulate
                     or order == "demand"
                 )
                 peaks = []
-                judge(shape, None, None, memory, chunks, run.simulated.tolist(), peaks)
-                assert star_run.peak_blocks(plan, run.simulated).tolist() == peaks
+                judge(shape, None, None, memory, chunks, result.simulated.tolist(), peaks)
+                assert run.simulated().tolist() == result.simulated.tolist()
+                assert (
+                    peaks_of(shape[2], len(memory), plan.chunks, result.simulated).tolist() == peaks
+                )
                 for i, (peak, limit) in enumerate(zip(result.peak, memory, strict=True)):
                     assert peak <= limit
                     assert peak >= max(

@@ -13,9 +13,10 @@ import pytest
 from pages import DOCS, in_the_page
 
 import hetsched as hs
+from hetsched._engine.star import EFFORT
 from hetsched.cli import main as cli
 from hetsched.datasets import drawn_platforms
-from hetsched.planners.star import EFFORT, PAPER, planned
+from hetsched.planners.star import PAPER, planned
 from hetsched.studies.claims import MET, NOT_MET
 from hetsched.studies.ppopp2008 import Ppopp2008, label, reproduce_ppopp2008, steady_state
 from hetsched.studies.ppopp2008_draws import BMM, HET, HOMI, Quantity, judged

@@ -152,12 +152,13 @@ HS_API double hs_flops_per_update(int32_t dtype);
  *   block             side of a block in elements, at most 2^31 - 1
  *   messages          [message_capacity] out: the log of the port, with measured seconds from the
  *                     start; or NULL
- *   message_capacity  at least the number of messages of the chunks, which hs_star_simulate returns
- *                     and which is the same for every order
+ *   message_capacity  at least the number of messages of the chunks, see hs_star_message_count
  *   message_count     out: also after HS_ERROR_CANCELLED, then the messages that had ended
  *   peak              [p] out: largest number of blocks that a worker held at a time, never above
  *                     its memory; or NULL
- *   late              out: by how many seconds the port missed its last deadline */
+ *   late              out: by how many seconds the port missed its last deadline
+ *   simulated         [message_capacity] out: the log of the port by the model, as hs_star_simulate
+ *                     writes it; or NULL. Written before the run begins */
 typedef struct hs_star_product {
     const hs_star *star;
     int64_t chunk_count;
@@ -171,6 +172,7 @@ typedef struct hs_star_product {
     int64_t message_count;
     int64_t *peak;
     double late;
+    hs_star_message *simulated;
 } hs_star_product;
 
 /* Runs the product. HS_ERROR_VALUE, with nothing changed, also for chunks that do not tile C and

@@ -82,6 +82,54 @@ typedef struct hs_star_message {
     double compute_start, compute_end; /* of a panel; for other messages both are `end` */
 } hs_star_message;
 
+/* The traffic of a chunk: what its messages carry. Of a streamed chunk each block that passes is a
+ * layer. */
+typedef struct hs_star_traffic {
+    int64_t held;    /* blocks that stay on the worker: those of the load */
+    int64_t in, out; /* blocks per layer to the worker, and from it (0: C is held) */
+    int64_t length;  /* number of layers */
+    int64_t work;    /* block updates per layer */
+    /* blocks that come along with the first of each `every` layers, and stay for these layers */
+    int64_t more, every;
+} hs_star_traffic;
+
+/* A message of pipelined chunks: a worker's first chunk, or one that is not ahead, and the chunks
+ * after it that are each ahead of the one before. */
+typedef struct hs_star_step {
+    int64_t chunk; /* index among the pipelined chunks */
+    int64_t depth; /* see hs_star_message */
+    /* number of panels of the pipelined chunks that must be computed before. 0 for a panel that
+     * brings blocks of C: it waits for the result that leaves its buffer */
+    int64_t after;
+    int32_t kind; /* hs_star_kind */
+} hs_star_step;
+
+/* The account of a star's traffic. In all of these functions:
+ *   t       as in hs_star
+ *   chunks  [count] 1 <= height, width < 2^31, depth >= 1; row and col are not read
+ *
+ * hs_star_chunk_traffic   the traffic of one chunk
+ * hs_star_message_count   the number of messages of the chunks, which is the same in any order
+ * hs_star_needs           needs: [p] out: blocks of memory that each worker needs for its chunks,
+ *                         in this order; at most INT64_MAX
+ * hs_star_chunk_steps     the messages of pipelined chunks, in the order of the model. C is held by
+ *                         all of them, or there is only one. steps: [hs_star_message_count] out
+ * hs_star_peaks           peaks: [p] out: largest number of blocks that each worker holds at a
+ *                         time, by a log of hs_star_simulate. A block that is received counts from
+ *                         the start of its message. One that is only read counts until it was used,
+ *                         the other blocks until their result has been sent
+ * Time O(count), O(p + count), and O(p + length) for the log. */
+HS_API hs_status hs_star_chunk_traffic(int64_t t, const hs_star_chunk *chunk,
+                                       hs_star_traffic *traffic);
+HS_API hs_status hs_star_message_count(int64_t t, int64_t count, const hs_star_chunk *chunks,
+                                       int64_t *messages);
+HS_API hs_status hs_star_needs(int64_t t, int32_t p, int64_t count, const hs_star_chunk *chunks,
+                               int64_t *needs);
+HS_API hs_status hs_star_chunk_steps(int64_t t, int64_t count, const hs_star_chunk *chunks,
+                                     hs_star_step *steps);
+HS_API hs_status hs_star_peaks(int64_t t, int32_t p, int64_t count, const hs_star_chunk *chunks,
+                               int64_t length, const hs_star_message *messages, int64_t *peaks);
+
 /* Rules for the worker that the port serves next.
  *   HS_STAR_ROUND_ROBIN  the workers in turn, one message each; the port waits for the next worker
  *                        in turn
@@ -111,9 +159,8 @@ typedef enum hs_star_order {
  *             the worker's memory, for a chunk that is ahead together with the chunk before it
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if messages remain, or
  *             a listed worker has none left
- *   messages  [*message_count] out: the log of the port; or NULL, to learn its length. The length
- *             is, in any order, the sum over the chunks of 2 + panels, or of 1 + 2 panels if panels
- *             have results. Undefined on failure
+ *   messages  [*message_count] out: the log of the port, as long as hs_star_message_count says; or
+ *             NULL. Undefined on failure
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory
  * O(p + count). */
 HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks,
@@ -135,26 +182,31 @@ typedef enum hs_star_layout {
 } hs_star_layout;
 HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
-/* The seven algorithms of the 2008 paper, sections 4 to 6, the algorithm of its section 3, and the
- * variant at the end of section 4. Workers get full columns, at most mu at a time, in chunks from
- * top to bottom. */
+/* Methods of hs_star_best. The rules, HS_STAR_HOM to HS_STAR_OVERLAP, are those of hs_star_plan: the
+ * seven algorithms of the 2008 paper, sections 4 to 6, the algorithm of its section 3, and the
+ * variant at the end of section 4. By a rule, workers get full columns, at most mu at a time, in
+ * chunks from top to bottom. */
 typedef enum hs_star_method {
+    /* the best of HS_STAR_SEARCH and of the rules that can be planned in about two seconds */
+    HS_STAR_BEST = 0,
     /* the best virtual homogeneous platform for a memory size, in turn */
-    HS_STAR_HOM = 0,
+    HS_STAR_HOM = 1,
     /* the same, also for a link cost and a cycle-time */
-    HS_STAR_HOMI = 1,
+    HS_STAR_HOMI = 2,
     /* incremental selection, the best of the eight variants, or the variant asked for */
-    HS_STAR_HET = 2,
-    HS_STAR_ORROML = 3, /* all workers in turn */
-    HS_STAR_OMMOML = 4, /* min-min: the worker that would end the panel first */
-    HS_STAR_ODDOML = 5, /* demand driven */
-    HS_STAR_BMM = 6,    /* Toledo's blocks, demand driven */
+    HS_STAR_HET = 3,
+    HS_STAR_ORROML = 4, /* all workers in turn */
+    HS_STAR_OMMOML = 5, /* min-min: the worker that would end the panel first */
+    HS_STAR_ODDOML = 6, /* demand driven */
+    HS_STAR_BMM = 7,    /* Toledo's blocks, demand driven */
     /* maximum re-use of section 3, there for one worker; here for all, demand driven like
      * HS_STAR_ODDOML */
-    HS_STAR_REUSE = 7,
+    HS_STAR_REUSE = 8,
     /* HS_STAR_ODDOML with smaller chunks, HS_STAR_PAIR, each loaded ahead of the result of the
      * previous one */
-    HS_STAR_OVERLAP = 8
+    HS_STAR_OVERLAP = 9,
+    HS_STAR_SEARCH = 10, /* hs_star_search */
+    HS_STAR_EXACT = 11   /* hs_star_exact, for small instances */
 } hs_star_method;
 
 /* Variants of HS_STAR_HET, a sum of flags. Each message goes to the worker that maximises the work
@@ -180,7 +232,7 @@ typedef struct hs_star_summary {
 enum { HS_STAR_MESSAGES = 100000000 };
 
 /* Makes a plan by one of the methods, and simulates it.
- *   method    hs_star_method
+ *   method    hs_star_method, a rule: HS_STAR_HOM to HS_STAR_OVERLAP
  *   variant   for HS_STAR_HET; HS_STAR_FIRST_C and HS_STAR_SPREAD_C exclude each other. HS_STAR_ALL
  *             for other methods
  *   summary   out
@@ -296,6 +348,103 @@ HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *
  * returns it; the bound is the largest of those that hold for every plan. */
 HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel,
                                      hs_certificate *certificate);
+
+/* ---- plans by any method ---- */
+
+/* Messages that a search tries, or the proof of HS_STAR_EXACT, unless the caller says otherwise. */
+enum { HS_STAR_EFFORT = 10000000 };
+
+/* How hs_star_best plans; {0} is the default.
+ *   method    hs_star_method
+ *   eager     1: results go back as soon as they are ready and the port is free; 0: just before the
+ *             worker's next chunk. Only 0 for HS_STAR_EXACT, where they go when that is best
+ *   single    1: HS_STAR_HET, which must be the method, tries only `variant`; 0: all eight
+ *   variant   of HS_STAR_HET, see hs_star_plan; 0 unless `single` is 1
+ *   messages  to be tried by a search or proof without a time limit; 0: HS_STAR_EFFORT */
+typedef struct hs_star_options {
+    int32_t method, eager, single, variant;
+    int64_t messages;
+} hs_star_options;
+
+/* What hs_star_best decided; hs_star_write makes the chunks and messages of it. */
+typedef struct hs_star_decision {
+    int32_t method; /* the one that was best: never HS_STAR_BEST */
+    int32_t eager;
+    int32_t variant;        /* of HS_STAR_HET, else 0 */
+    int32_t by_rows, order; /* of HS_STAR_SEARCH, see hs_star_search; else 0 */
+    int64_t chunk_count, message_count;
+    double makespan;
+    double variants[8];            /* makespans of the eight, if HS_STAR_HET tried them; else 0 */
+    double bounds[HS_STAR_BOUNDS]; /* of hs_star_bounds, with the layout of the method */
+} hs_star_decision;
+
+/* A worker's part of a decision. */
+typedef struct hs_star_part {
+    /* largest side of square chunks in its memory; 0: the method does not consider the worker */
+    int64_t side;
+    /* columns of C that its blocks are worth: whole columns, or the nearest integers that sum to s,
+     * of which the largest fractions are rounded up */
+    int64_t columns;
+    int64_t updates;     /* block updates; they sum to r s t */
+    hs_star_share share; /* of HS_STAR_SEARCH, else 0 */
+} hs_star_part;
+
+/* Plans by any method, and proves how good the plan is.
+ *   options      or NULL
+ *   effort       of the search or proof; with a time limit it is repeated with other seeds and more
+ *                messages, from 2000, until the time is over
+ *   decision     out
+ *   parts        [p] out
+ *   chunks       of HS_STAR_EXACT: [most_chunks of hs_star_exact_most] out; else not written, may
+ *                be NULL
+ *   served       of HS_STAR_EXACT: [most_messages of hs_star_exact_most] out: the worker of each
+ *                message; else not written, may be NULL
+ *   certificate  out: the bound is the largest of those that hold for every plan; scope "panels of
+ *                full columns, one chunk at a time" for HS_STAR_EXACT
+ * Ties go to the search, then to the first rule. HS_STAR_BEST leaves out HS_STAR_HET and
+ * HS_STAR_HOMI if p^2 or p^3 times the messages are more than 4 * 10^8. HS_STAR_EXACT gives a
+ * rule's plan by full columns if none in its scope is better.
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk, see hs_star_least_memory. HS_ERROR_UNSUPPORTED
+ * if plans would have more than HS_STAR_MESSAGES messages, or there is no proof of HS_STAR_EXACT within its
+ * effort. HS_ERROR_VALUE also if r s t is 2^63 or more. Time as for hs_star_plan, hs_star_search
+ * and hs_star_exact; memory O(p) besides. */
+HS_API hs_status hs_star_best(const hs_star *star, const hs_star_options *options,
+                              const hs_effort *effort, const int *cancel,
+                              hs_star_decision *decision, hs_star_part *parts,
+                              hs_star_chunk *chunks, int32_t *served, hs_certificate *certificate);
+
+/* Writes the plan of a decision: its chunks and the log of the port. The schedule is computed once;
+ * nothing is decided again.
+ *   decision, parts  of hs_star_best for the same star, else HS_ERROR_VALUE or another plan
+ *   served           [message_count] of HS_STAR_EXACT, as hs_star_best wrote it; else not read
+ *   chunks           [chunk_count] out; of HS_STAR_EXACT in, as hs_star_best wrote them
+ *   messages         [message_count] out */
+HS_API hs_status hs_star_write(const hs_star *star, const hs_star_decision *decision,
+                               const hs_star_part *parts, const int32_t *served, const int *cancel,
+                               hs_star_chunk *chunks, hs_star_message *messages);
+
+/* Returns the memory, in blocks, with which a worker can hold a chunk of a method: 3 for
+ * HS_STAR_BEST, HS_STAR_SEARCH, HS_STAR_BMM and HS_STAR_REUSE, 6 for HS_STAR_OVERLAP, else 5. */
+HS_API int64_t hs_star_least_memory(int32_t method);
+
+/* Lengths of the arrays of HS_STAR_EXACT.
+ *   most_chunks, most_messages  out: the plan has at most so many; at most INT64_MAX. The method is
+ *                               for at most HS_STAR_EXACT_MESSAGES messages
+ * HS_ERROR_INFEASIBLE if no worker can hold a chunk. */
+HS_API hs_status hs_star_exact_most(const hs_star *star, int64_t *most_chunks,
+                                    int64_t *most_messages);
+
+/* hs_star_best for many stars of one size, one after the other.
+ *   stars      cycle_times, link_costs and memory are [rows * p]
+ *   methods    [rows] out: hs_star_method of each plan; after an error the rows before it are written
+ *   makespans  [rows] out
+ *   bounds     [rows] out: of the certificates
+ *   optimal    [rows] out: of the certificates
+ *   columns    [rows * p] out */
+HS_API hs_status hs_star_batch(int64_t rows, const hs_star *stars, const hs_star_options *options,
+                               const hs_effort *effort, const int *cancel, int32_t *methods,
+                               double *makespans, double *bounds, int32_t *optimal,
+                               int64_t *columns);
 
 HS_C_END
 #endif
