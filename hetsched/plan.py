@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._base import check, schema
 from ._base.drawn import Drawn
 from ._base.frozen import Frozen
+from ._base.later import Lazy, split
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
@@ -284,6 +286,34 @@ class Plan(Frozen, Drawn):
             for name, field in vars(kind).get("_table", {}).items()
         }
         cls._checks = schema.ordered(cls._table)
+
+    #: Whether also the plans of our own planners are checked; the tests do so.
+    checks_own: ClassVar[bool] = False
+
+    @classmethod
+    def _made(cls, **given: Any) -> Self:
+        """The plan of a planner, with frozen arrays: it is valid, so most checks are left out.
+
+        They would take longer than the planner of a few workers.
+        """
+        if Plan.checks_own:
+            return cls(**given)
+        plan = object.__new__(cls)
+        content = plan.__dict__
+        content.update(cls._defaults())
+        content.update(given)
+        if issubclass(cls, Lazy):
+            split(content)
+        for value in (content[cls._value], content["bound"]):
+            if not math.isfinite(value):
+                raise plan._overflow()
+        content["asked"] = content["asked"] or content["method"]
+        return plan
+
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        return {f.name: f.default for f in fields(cls) if f.default is not MISSING}
 
     def __post_init__(self) -> None:
         self._hold()

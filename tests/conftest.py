@@ -13,6 +13,8 @@ import pytest
 from hypothesis import settings
 from inputs import many
 
+from hetsched.plan import Plan
+
 # The number of examples is that of the profile, unless a test needs another. With few, in "make
 # test", they are the same in each run.
 settings.register_profile("all", deadline=None, max_examples=200)
@@ -21,6 +23,9 @@ settings.load_profile(many("all", "few"))
 
 # a failure in it shows its values, as those of tests do
 pytest.register_assert_rewrite("interrupted")
+
+# Also the plans that our planners make are checked whole.
+Plan.checks_own = True
 
 _tests = count()
 

@@ -20,6 +20,14 @@ def later(make: Callable[[], T]) -> T:
     return cast(T, _Later(make))
 
 
+def split(content: dict[str, Any]) -> None:
+    """Put the placeholders of `later` among the fields of a `Lazy` object aside."""
+    waiting = {name: value.make for name, value in content.items() if isinstance(value, _Later)}
+    for name in waiting:
+        del content[name]
+    content["_waiting"] = waiting
+
+
 class Lazy:
     """A frozen dataclass with fields that may be given by `later`.
 
@@ -27,11 +35,7 @@ class Lazy:
     """
 
     def __post_init__(self) -> None:
-        content = self.__dict__
-        waiting = {name: value.make for name, value in content.items() if isinstance(value, _Later)}
-        for name in waiting:
-            del content[name]
-        content["_waiting"] = waiting
+        split(self.__dict__)
         after: Callable[[], None] | None = getattr(super(), "__post_init__", None)
         if after is not None:
             after()

@@ -227,7 +227,7 @@ def distribute(
         proof = engine.distribute_certificate(chunks, times, dealt)
     if proof["optimal"]:
         proof["scope"] = "all allocations"
-    return Distribution(
+    return Distribution._made(
         method="distribute" if counts is None else "given",
         **proof,
         counts=check.frozen(dealt),
