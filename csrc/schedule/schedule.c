@@ -73,8 +73,8 @@ static double speed_of_worker(const void *product, int64_t i)
 static double find_bound(const hs_matmul *x, int64_t count, const hs_box *boxes)
 {
     const box_list list = {x, boxes};
-    return hs__sum_pairs(flops_of_box, &list, 0, count) /
-           hs__sum_pairs(speed_of_worker, x, 0, x->p) / HS__GIGA;
+    const double all = hs__sum_pairs(flops_of_box, &list, 0, count);
+    return all > 0.0 ? all / hs__sum_pairs(speed_of_worker, x, 0, x->p) / HS__GIGA : 0.0;
 }
 
 /* ---- one worker after another ---------------------------------------------------------------- */
@@ -96,6 +96,12 @@ static double end_work(const hs_matmul *product, const hs_speed_changes *changes
                product->cycle_times[worker];
     }
     return start + time * pace;
+}
+
+/* Returns the time that a worker takes; nothing takes no time, even without a speed. */
+static double time_of(const hs_matmul *product, int32_t worker, double flops)
+{
+    return flops > 0.0 ? flops * product->cycle_times[worker] / HS__GIGA : 0.0;
 }
 
 typedef struct {
@@ -243,8 +249,7 @@ static void schedule_all(server *s, const hs_matmul_plan *plan, waits *w, hs_sch
         const double flops = hs__flops(x, &plan->boxes[i]);
         const interval receive = transfer_of(s, plan, w, i);
         store(found->receive, i, receive);
-        const double duration = flops * x->cycle_times[worker] / HS__GIGA;
-        store(found->work, i, compute_next(s, worker, receive, duration));
+        store(found->work, i, compute_next(s, worker, receive, time_of(x, worker, flops)));
         if (found->flops) found->flops[worker] += flops;
     }
     found->start = last_end(s);
@@ -259,7 +264,7 @@ static double schedule_sum(server *s, const hs_layer_sum *sum, double start, dou
     for (int32_t i = 0; i < x->p; i++) {
         const double transfer = x->link_costs ? sum->sent[i] * x->link_costs[i] / HS__GIGA : 0.0;
         const interval own = receive_next(s, i, transfer, 0.0);
-        compute_next(s, i, own, sum->flops[i] * x->cycle_times[i] / HS__GIGA);
+        compute_next(s, i, own, time_of(x, i, sum->flops[i]));
         store(receive, i, (interval){own.start - zero, own.end - zero});
     }
     return s->changes ? last_end(s) : start + last_end(s);

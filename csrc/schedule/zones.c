@@ -79,7 +79,7 @@ static void find_lines(int32_t count, zone *zones, int64_t *spans)
 static void repeat_zones(const hs_matmul *x, int64_t step, int64_t steps, int32_t count,
                          const zone *zones, hs_box *boxes, double *sent)
 {
-    for (int64_t k = 0; k < steps; k++) {
+    for (int64_t k = 0; count && k < steps; k++) {
         const int64_t depth = k * step;
         const int64_t length = hs__min(step, x->k - depth);
         for (int32_t i = 0; i < count; i++) {

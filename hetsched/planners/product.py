@@ -290,12 +290,13 @@ class ProductPlan(Plan):
             found = engine.schedule(boxes, self.sent, arrivals=self.receive, work=True)
         assert found.work is not None
         steps = []
-        for box, (worker, receive, work) in enumerate(
-            zip(self.boxes[:, 0].tolist(), found.receive.tolist(), found.work.tolist(), strict=True)
+        rows = (self.boxes[:, 0], *found.receive.T, *found.work.T)
+        for box, (worker, start, end, begin, done) in enumerate(
+            zip(*(row.tolist() for row in rows), strict=True)
         ):
-            if receive[1] > receive[0]:
-                steps.append(Step(worker, "transfer", *receive, self.transfer_label(box, worker)))
-            steps.append(Step(worker, "compute", *work, self.box_labels[box]))
+            if end > start:
+                steps.append(Step(worker, "transfer", start, end, self.transfer_label(box, worker)))
+            steps.append(Step(worker, "compute", begin, done, self.box_labels[box]))
         if layers is not None:
             steps += self._sum_steps(layers, overlap, finish)
         return steps
@@ -445,7 +446,7 @@ class Candidate(NamedTuple):
     def plan(self, **fields: Any) -> ProductPlan:
         """The ProductPlan, with some fields changed."""
         task, (boxes, sent), schedule = self.task, self.boxes, self.schedule
-        linked = self.messages is not None
+        messages = self.messages
         made: dict[str, Any] = {
             "method": self.method,
             **certified(schedule.bound, makespan=schedule.makespan),
@@ -460,8 +461,8 @@ class Candidate(NamedTuple):
             "layers": _layer_sum(self.layers, schedule),
             "itemsize": task.itemsize,
             "communication": task.communication,
-            "messages": check.frozen(self.messages) if linked else None,
-            "links": task.platform.links if linked else None,
+            "messages": None if messages is None else check.frozen(messages),
+            "links": None if messages is None else task.platform.links,
             "cycle_times": task.cycle_times,
             "link_costs": task.link_costs,
             **whose(task.platform, len(task.platform)),
