@@ -98,34 +98,17 @@ static void form_teams(owners *x, const int64_t *groups)
     }
 }
 
-typedef struct {
-    int64_t from, to;
-} span;
-
-static int compare_spans(const void *x, const void *y)
-{
-    const span *a = x;
-    const span *b = y;
-    return (a->from > b->from) - (a->from < b->from);
-}
-
-static span span_of(const hs_box *box, int axis)
-{
-    return axis ? (span){box->col, box->col + box->width}
-                : (span){box->row, box->row + box->height};
-}
-
 /* Adds to lines [zones] how many rows (axis 0) or columns (axis 1) of each zone lie in the union of
  * the spans; these are sorted here. */
-static void add_lines(const owners *x, int axis, int32_t count, span *spans, double *lines)
+static void add_lines(const owners *x, int axis, int32_t count, hs__span *spans, double *lines)
 {
-    qsort(spans, (size_t)count, sizeof *spans, compare_spans);
+    qsort(spans, (size_t)count, sizeof *spans, hs__compare_spans);
     for (int32_t i = 0, next; i < count; i = next) {
-        span whole = spans[i];
+        hs__span whole = spans[i];
         for (next = i + 1; next < count && spans[next].from <= whole.to; next++)
             whole.to = hs__max(whole.to, spans[next].to);
         for (int32_t z = 0; z < x->zones; z++) {
-            const span own = span_of(&x->boxes[z], axis);
+            const hs__span own = hs__span_of(&x->boxes[z], axis);
             lines[z] +=
                 (double)hs__max(hs__min(own.to, whole.to) - hs__max(own.from, whole.from), 0);
         }
@@ -134,7 +117,7 @@ static void add_lines(const owners *x, int axis, int32_t count, span *spans, dou
 
 /* Finds the lines that each of `count` workers or teams needs. of [workers]: the team of each worker;
  * NULL: each worker for itself. spans [zones] is workspace. */
-static void find_needs(const owners *x, int32_t count, const int32_t *of, span *spans,
+static void find_needs(const owners *x, int32_t count, const int32_t *of, hs__span *spans,
                        line_needs *found)
 {
     for (int32_t one = 0; one < count; one++)
@@ -143,7 +126,7 @@ static void find_needs(const owners *x, int32_t count, const int32_t *of, span *
             for (int32_t i = 0; i < x->workers; i++) {
                 if ((of ? of[i] : i) != one) continue;
                 for (int32_t z = x->start[i]; z < x->start[i + 1]; z++)
-                    spans[size++] = span_of(&x->boxes[z], axis);
+                    spans[size++] = hs__span_of(&x->boxes[z], axis);
             }
             double *lines = (axis ? found->cols : found->rows) + (size_t)one * (size_t)x->zones;
             add_lines(x, axis, size, spans, lines);
@@ -152,7 +135,7 @@ static void find_needs(const owners *x, int32_t count, const int32_t *of, span *
 
 /* Returns how many of the lines begin .. end - 1 of the inner dimension a zone owns. Its span is
  * counted along a side of C, which is stretched to the length of the inner dimension. */
-static double count_owned(span own, int64_t begin, int64_t end, int64_t side, int64_t k)
+static double count_owned(hs__span own, int64_t begin, int64_t end, int64_t side, int64_t k)
 {
     const double to = fmin((double)own.to * (double)k, (double)end * (double)side);
     const double from = fmax((double)own.from * (double)k, (double)begin * (double)side);
@@ -204,8 +187,8 @@ static void list_step(const owners *x, int64_t step, message_list *list)
     for (int32_t z = 0; z < x->zones; z++) {
         const hs_box *box = &x->boxes[z];
         const hs_matmul *product = x->product;
-        x->owned[0][z] = count_owned(span_of(box, 1), begin, end, product->n, product->k);
-        x->owned[1][z] = count_owned(span_of(box, 0), begin, end, product->m, product->k);
+        x->owned[0][z] = count_owned(hs__span_of(box, 1), begin, end, product->n, product->k);
+        x->owned[1][z] = count_owned(hs__span_of(box, 0), begin, end, product->m, product->k);
     }
     count_bytes(x, x->workers, &x->own, x->need);
     if (x->teams < x->workers) count_bytes(x, x->teams, &x->whole, x->shared);
@@ -251,7 +234,7 @@ static hs_status list_owners(owners *x, const int64_t *groups, const int *cancel
                              message_list *list)
 {
     const size_t zones = (size_t)x->zones;
-    span *spans = malloc(zones * (sizeof *spans + 4 * sizeof(int32_t)) + sizeof(int32_t));
+    hs__span *spans = malloc(zones * (sizeof *spans + 4 * sizeof(int32_t)) + sizeof(int32_t));
     if (!spans) return HS_ERROR_MEMORY;
     x->worker = (int32_t *)(spans + zones);
     x->team = x->worker + zones;

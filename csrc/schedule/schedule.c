@@ -31,6 +31,13 @@ bool hs__boxes_valid(const hs_matmul *x, int64_t count, const hs_box *boxes)
     return true;
 }
 
+int hs__compare_spans(const void *x, const void *y)
+{
+    const hs__span *a = x;
+    const hs__span *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
 double hs__sum_pairs(hs__number *number, const void *context, int64_t first, int64_t count)
 {
     enum { LANES = 8, RUN = 128 };

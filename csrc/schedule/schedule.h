@@ -25,6 +25,19 @@ static inline int64_t hs__cut_off(int64_t from, int64_t size, int64_t limit)
     return from < limit ? hs__min(size, limit - from) : 0;
 }
 
+/* The rows (axis 0) or columns (axis 1) from .. to - 1 of a box, and their order for qsort. */
+typedef struct hs__span {
+    int64_t from, to;
+} hs__span;
+
+static inline hs__span hs__span_of(const hs_box *box, int axis)
+{
+    return axis ? (hs__span){box->col, box->col + box->width}
+                : (hs__span){box->row, box->row + box->height};
+}
+
+int hs__compare_spans(const void *x, const void *y);
+
 /* Returns s for a square number of workers p = s^2, and 0 for other numbers. */
 int32_t hs__grid_side(int32_t p);
 

@@ -37,35 +37,23 @@ static int32_t sort_pieces(const hs_matmul *x, int32_t pieces, const int32_t *wo
     return ends[x->p];
 }
 
-/* Two int64: where an interval begins and ends. */
-static int compare_starts(const void *x, const void *y)
-{
-    const int64_t *a = x;
-    const int64_t *b = y;
-    return (a[0] > b[0]) - (a[0] < b[0]);
-}
-
-/* Returns how many rows (axis 0) or columns (axis 1) the zones of a worker span. spans [2 count] is
+/* Returns how many rows (axis 0) or columns (axis 1) the zones of a worker span. spans [count] is
  * workspace. */
-static double count_lines(const zone *zones, int32_t count, int axis, int64_t *spans)
+static double count_lines(const zone *zones, int32_t count, int axis, hs__span *spans)
 {
-    for (int32_t i = 0; i < count; i++) {
-        const hs_box *box = &zones[i].box;
-        spans[2 * i] = axis ? box->col : box->row;
-        spans[2 * i + 1] = spans[2 * i] + (axis ? box->width : box->height);
-    }
-    if (count > 1) qsort(spans, (size_t)count, 2 * sizeof *spans, compare_starts);
+    for (int32_t i = 0; i < count; i++) spans[i] = hs__span_of(&zones[i].box, axis);
+    if (count > 1) qsort(spans, (size_t)count, sizeof *spans, hs__compare_spans);
     int64_t total = 0;
     int64_t reached = 0;
     for (int32_t i = 0; i < count; i++) {
-        total += hs__max(0, spans[2 * i + 1] - hs__max(reached, spans[2 * i]));
-        reached = hs__max(reached, spans[2 * i + 1]);
+        total += hs__max(0, spans[i].to - hs__max(reached, spans[i].from));
+        reached = hs__max(reached, spans[i].to);
     }
     return (double)total;
 }
 
 /* Finds the rows of A and the columns of B that each worker needs. */
-static void find_lines(int32_t count, zone *zones, int64_t *spans)
+static void find_lines(int32_t count, zone *zones, hs__span *spans)
 {
     for (int32_t first = 0, last; first < count; first = last) {
         for (last = first + 1; last < count && zones[last].box.worker == zones[first].box.worker;
@@ -113,11 +101,11 @@ hs_status hs_matmul_zones(const hs_matmul *product, int64_t step, int32_t pieces
     if (!valid_pieces(product, pieces, workers, rects)) return HS_ERROR_VALUE;
     if (capacity < 0 || (capacity && (!boxes || !sent))) return HS_ERROR_VALUE;
     const size_t room = (size_t)pieces;
-    zone *zones = malloc(room * (sizeof *zones + 2 * sizeof(int64_t)) +
+    zone *zones = malloc(room * (sizeof *zones + sizeof(hs__span)) +
                          ((size_t)product->p + 1) * sizeof(int32_t));
     if (!zones) return HS_ERROR_MEMORY;
-    int64_t *spans = (int64_t *)(zones + pieces);
-    int32_t *ends = (int32_t *)(spans + 2 * room);
+    hs__span *spans = (hs__span *)(zones + pieces);
+    int32_t *ends = (int32_t *)(spans + room);
     const int32_t count = sort_pieces(product, pieces, workers, rects, ends, zones);
     const int64_t depth = hs__max(product->k, 1);
     const int64_t each = step ? step : depth;

@@ -216,12 +216,13 @@ class Matmul:
         plan = ffi.new("hs_matmul_plan *", (count, *views))
         times, rows = (np.empty(0), np.empty(0)) if changes is None else changes
         speeds = doubles(times), _flat(rows, len(times) * p)
-        drift = ffi.NULL if changes is None else ffi.new("hs_speed_changes *", (len(times), *speeds))
+        drift = ffi.new("hs_speed_changes *", (len(times), *speeds))
         outputs = (
             _flat(receive), or_null(busy, _flat), doubles(flops), or_null(of_sum, _flat)
         )  # fmt: skip
         found = ffi.new("hs_schedule *", outputs)
-        check_status(lib.hs_matmul_schedule(self._handle, plan, drift, found))
+        given = self._handle, plan, ffi.NULL if changes is None else drift
+        check_status(lib.hs_matmul_schedule(*given, found))
         return Schedule(receive, busy, flops, of_sum, found.start, found.makespan, found.bound)
 
 
