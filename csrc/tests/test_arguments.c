@@ -465,7 +465,7 @@ static hs_status star_certificate(void)
 
 /* ---- schedule ---- */
 
-static hs_message messages[64];
+static hs_message box_messages[64];
 static double sums[2][P];
 static const hs_box slabs[] = {{.worker = 0, .height = 4, .width = 4, .length = 2},
                                {.worker = 1, .depth = 2, .height = 4, .width = 4, .length = 2}};
@@ -515,12 +515,12 @@ static hs_status matmul_owners(void)
 {
     const hs_matmul x = MATMUL(P);
     return hs_matmul_owners(AT(0, &x), 2, AT(1, zones), AT(5, longs), stop, 64, AT(2, reals),
-                            AT(3, messages), AT(4, &one_long));
+                            AT(3, box_messages), AT(4, &one_long));
 }
 static hs_status matmul_torus(void)
 {
     const hs_matmul x = MATMUL(1);
-    return hs_matmul_torus(AT(0, &x), 1, AT(1, zones), 64, AT(2, reals), AT(3, messages),
+    return hs_matmul_torus(AT(0, &x), 1, AT(1, zones), 64, AT(2, reals), AT(3, box_messages),
                            AT(4, &one_long));
 }
 static hs_status matmul_schedule(void)
@@ -532,7 +532,7 @@ static hs_status matmul_schedule(void)
     const hs_matmul_plan plan = {.count = 2,
                                  .boxes = AT(3, slabs),
                                  .sent = AT(9, ones),
-                                 .messages = AT(10, messages),
+                                 .messages = AT(10, box_messages),
                                  .arrivals = AT(11, zeros),
                                  .sum = AT(12, &sum)};
     const hs_speed_changes changes = {.count = 1, .times = ones, .cycle_times = times};
