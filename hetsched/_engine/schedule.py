@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ class Matmul:
 
     def cannon(self, block: int) -> Boxes:
         """hs_matmul_cannon; InfeasibleError if the product is too small."""
-        return self._boxes(lib.hs_matmul_cannon, self.p**2, block)[1]
+        return self._boxes(lib.hs_matmul_cannon, self.p * math.isqrt(self.p), block)[1]
 
     def triangle(self, block: int) -> Boxes:
         """hs_matmul_triangle."""
