@@ -105,10 +105,13 @@ static double end_work(const hs_matmul *product, const hs_speed_changes *changes
     return start + time * pace;
 }
 
-/* Returns the time that a worker takes; nothing takes no time, even without a speed. */
+/* Returns the time that a worker takes. Nothing takes no time, even without a speed; and the time
+ * overflows only if it has to. */
 static double time_of(const hs_matmul *product, int32_t worker, double flops)
 {
-    return flops > 0.0 ? flops * product->cycle_times[worker] / HS__GIGA : 0.0;
+    if (!(flops > 0.0)) return 0.0;
+    const double time = flops * product->cycle_times[worker] / HS__GIGA;
+    return isinf(time) ? flops / HS__GIGA * product->cycle_times[worker] : time;
 }
 
 typedef struct {
