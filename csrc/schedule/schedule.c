@@ -81,7 +81,10 @@ static double find_bound(const hs_matmul *x, int64_t count, const hs_box *boxes)
 {
     const box_list list = {x, boxes};
     const double all = hs__sum_pairs(flops_of_box, &list, 0, count);
-    return all > 0.0 ? all / hs__sum_pairs(speed_of_worker, x, 0, x->p) / HS__GIGA : 0.0;
+    const double speeds = hs__sum_pairs(speed_of_worker, x, 0, x->p);
+    if (!(all > 0.0)) return 0.0;
+    const double bound = all / speeds / HS__GIGA;
+    return isinf(bound) ? all / HS__GIGA / speeds : bound;
 }
 
 /* ---- one worker after another ---------------------------------------------------------------- */
