@@ -69,3 +69,23 @@ def ideal_end(work: NDArray[np.float64], times: NDArray[np.float64], drift: Chan
             start = time
         speed = float((fastest / changed).sum())
     return start + left / speed
+
+
+class Drifted:
+    """When a worker ends, whose speed changes meanwhile: finish(worker, begin, time).
+
+    times : (p,) cycle-times that hold until the first change.
+    """
+
+    def __init__(self, times: NDArray[np.float64], changes: Changes) -> None:
+        self._times, self._changes = times, changes
+
+    def __call__(self, worker: int, begin: float, time: float) -> float:
+        return end_of(worker, begin, time, self._times, self._changes)
+
+    @property
+    def table(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(c,) times of the changes, and (c, p) cycle-times from then on."""
+        moments = np.array([time for time, _ in self._changes], np.float64)
+        rows = [own for _, own in self._changes]
+        return moments, np.array(rows, np.float64).reshape(len(rows), len(self._times))

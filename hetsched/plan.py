@@ -26,7 +26,7 @@ from ._base.later import Lazy, split
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
-from .drifted import changes_of, end_of, ideal_end
+from .drifted import Drifted, changes_of, ideal_end
 from .platform import Platform, Unit, as_platform, relative_speeds
 from .trace import Trace
 
@@ -752,11 +752,7 @@ def simulate(
             if step.kind == "compute":
                 work[step.worker] += step.end - step.start
         ideal = ideal_end(work, times, changes)
-
-        def finish(worker: int, begin: float, time: float) -> float:
-            return end_of(worker, begin, time, times, changes)
-
-        steps = plan._steps(finish)
+        steps = plan._steps(Drifted(times, changes))
     return Trace.from_steps(
         steps,
         plan.names,

@@ -1,6 +1,6 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * Planners: allocate, assign, partition, ring, star, layers. The quality of their plans:
+ * Planners: allocate, assign, partition, ring, star, layers, schedule. The quality of their plans:
  * certificate. Runners: pool, blocking, run, product, stencil, factor, stack, tall, measure.
  * boxes.h turns plans into the boxes that hs_run_product takes. examples/c has three programs.
  *
@@ -56,6 +56,7 @@
 #include "hetsched/star.h"
 #include "hetsched/star_lu.h"
 #include "hetsched/layers.h"
+#include "hetsched/schedule.h"
 #include "hetsched/pool.h"
 #include "hetsched/blocking.h"
 #include "hetsched/run.h"

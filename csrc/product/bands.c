@@ -1,8 +1,8 @@
 /* How the domains of a machine share one box.
  *
  *   1. Form teams   The workers of each domain form a team.
- *   2. Make shares  The box is halved again and again over the teams, by their speeds; each team's
- *                   share is cut into bands.
+ *   2. Make shares  The box is halved again and again over the teams, by their speeds
+ *                   (schedule/domains.c); each team's share is cut into bands.
  *   3. Take memory  Each band gets memory for the tables of the gang of any team, because any team
  *                   may take it.
  *   4. Compute      The members of a team follow one list of bands (team->first, then band->next),
@@ -20,6 +20,7 @@
 #include "core/numbers.h"
 #include "core/tuning.h"
 #include "product/triangle.h"
+#include "schedule/domains.h"
 #include "threads/wait.h"
 
 /* ---- teams ----------------------------------------------------------------------------------- */
@@ -58,39 +59,11 @@ static hs_status form_teams(hs__bands *x, const hs__kernel *kernel, const double
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-/* Returns the part of a box with lines (columns, or rows) first .. first + count - 1. */
-static hs_box part_of(const hs_box *box, int by_rows, int64_t first, int64_t count)
+static double work_of(const void *bands, const hs_box *box)
 {
-    hs_box part = *box;
-    if (by_rows) {
-        part.row += first;
-        part.height = count;
-    } else {
-        part.col += first;
-        part.width = count;
-    }
-    return part;
-}
-
-static double work_of(const hs__bands *x, const hs_box *box)
-{
+    const hs__bands *x = bands;
     const hs__triangle triangle = hs__triangle_of(x->product, box->row, box->col);
     return hs__triangle_elements(&triangle, 0, box->height, 0, box->width);
-}
-
-/* Returns the least number of lines that have at least that much work. */
-static int64_t lines_for(const hs__bands *x, const hs_box *box, int by_rows, int64_t lines,
-                         double work)
-{
-    int64_t low = 0;
-    int64_t high = lines;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        const hs_box part = part_of(box, by_rows, 0, middle);
-        if (work_of(x, &part) < work) low = middle + 1;
-        else high = middle;
-    }
-    return low;
 }
 
 /* Cuts a share of `lines` lines into bands of at most `most` lines, and returns their number. A
@@ -108,36 +81,6 @@ static int32_t cut_share(int64_t lines, int64_t most, int64_t unit, int several,
         if (end) end[count] = at;
     }
     return count;
-}
-
-/* Divides a box over teams, recursively: half of the teams get half of the box, in proportion to
- * their speeds, along its longer side. Nearly square shares need little packing of A and B. A box
- * too small to divide goes to the fastest of its teams. turned: which side of a square counts as
- * the longer one. */
-static void divide_box(const hs__bands *x, hs_box box, const int32_t *teams, int32_t count,
-                       int turned, const hs__panel_product *seen, hs_box *share)
-{
-    const int by_rows = box.height == box.width ? turned : box.height > box.width;
-    const int64_t lines = by_rows ? box.height : box.width;
-    const int64_t unit = by_rows == turned ? hs__col_unit(seen) : hs__row_unit(seen);
-    if (count == 1 || lines < 2 * HS__BAND_LINES) {
-        int32_t best = teams[0];
-        for (int32_t i = 1; i < count; i++)
-            if (x->team[teams[i]].speed > x->team[best].speed) best = teams[i];
-        share[best] = box;
-        return;
-    }
-    double total = 0.0;
-    double sum = x->team[teams[0]].speed;
-    for (int32_t i = 0; i < count; i++) total += x->team[teams[i]].speed;
-    int32_t first = 1;
-    for (; first + 1 < count && sum + x->team[teams[first]].speed / 2 < total / 2; first++)
-        sum += x->team[teams[first]].speed;
-    const int64_t exact = lines_for(x, &box, by_rows, lines, work_of(x, &box) * (sum / total));
-    const int64_t at = hs__min((exact + unit / 2) / unit * unit, lines);
-    divide_box(x, part_of(&box, by_rows, 0, at), teams, first, turned, seen, share);
-    divide_box(x, part_of(&box, by_rows, at, lines - at), teams + first, count - first, turned,
-               seen, share);
 }
 
 /* How a share is cut into bands: its `lines` are the rows or columns that are divided. They are the
@@ -179,7 +122,7 @@ static void fill_share(hs__bands *x, hs__team *team, const hs_box *share, const 
     for (int32_t i = 0; i < bands; i++) {
         const int64_t first = i ? end[i - 1] : 0;
         hs__band *band = &x->band[x->count];
-        band->box = part_of(share, cuts->by_rows, first, end[i] - first);
+        band->box = hs__part_of_box(share, cuts->by_rows, first, end[i] - first);
         band->work = work_of(x, &band->box);
         if (!(band->work > 0.0)) continue; /* outside of the triangle */
         team->rest += band->work;
@@ -218,13 +161,25 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
 static hs_status make_shares(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
 {
     if (x->teams == 1) return make_bands(x, box);
-    int32_t *teams = hs__run_zeros(x->run, (size_t)x->teams, sizeof *teams);
+    const size_t teams = (size_t)x->teams;
+    int32_t *able = hs__run_zeros(x->run, teams, sizeof *able);
+    double *speeds = hs__run_zeros(x->run, teams, sizeof *speeds);
+    hs_box *share = hs__run_zeros(x->run, teams, sizeof *share);
+    if (!able || !speeds || !share) return HS_ERROR_MEMORY;
     int32_t count = 0;
-    hs_box *share = hs__run_zeros(x->run, (size_t)x->teams, sizeof *share);
-    if (!teams || !share) return HS_ERROR_MEMORY;
-    for (int32_t c = 0; c < x->teams; c++)
-        if (x->team[c].speed > 0.0) teams[count++] = c;
-    divide_box(x, *box, teams, count, seen->turned, seen, share);
+    for (int32_t c = 0; c < x->teams; c++) {
+        speeds[c] = x->team[c].speed;
+        if (speeds[c] > 0.0) able[count++] = c;
+    }
+    const int64_t row_unit = hs__row_unit(seen), col_unit = hs__col_unit(seen);
+    const hs__division how = {.speeds = speeds,
+                              .row_unit = seen->turned ? col_unit : row_unit,
+                              .col_unit = seen->turned ? row_unit : col_unit,
+                              .least = HS__BAND_LINES,
+                              .by_rows = seen->turned,
+                              .work = work_of,
+                              .context = x};
+    hs__divide_box(&how, *box, able, count, share);
     return make_bands(x, share);
 }
 

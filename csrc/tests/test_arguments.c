@@ -625,6 +625,90 @@ static hs_status star_lu_certificate(void)
     return hs_star_lu_certificate(AT(3, &x), 9, stop, AT(4, &certificate));
 }
 
+/* ---- schedule ---- */
+
+static hs_message box_messages[64];
+static double sums[2][P];
+static const hs_box slabs[] = {{.worker = 0, .height = 4, .width = 4, .length = 2},
+                               {.worker = 1, .depth = 2, .height = 4, .width = 4, .length = 2}};
+static const hs_box zones[] = {{.worker = 0, .height = 4, .width = 2, .length = 4},
+                               {.worker = 1, .col = 2, .height = 4, .width = 2, .length = 4}};
+#define MATMUL(workers) \
+    {.m = 4, .n = 4, .k = 4, .p = (workers), .cycle_times = times, .itemsize = 8, .update = 2}
+
+static hs_status matmul_zones(void)
+{
+    const hs_matmul x = MATMUL(P);
+    return hs_matmul_zones(AT(0, &x), 2, P, AT(1, order3), AT(2, rects3), 64, AT(3, boxes),
+                           AT(4, reals), AT(5, &one_long));
+}
+static hs_status matmul_cannon(void)
+{
+    const hs_matmul x = MATMUL(1);
+    return hs_matmul_cannon(AT(0, &x), 1, 64, AT(1, boxes), AT(2, reals), AT(3, &one_long));
+}
+static hs_status matmul_triangle(void)
+{
+    hs_matmul x = MATMUL(P);
+    x.cycle_times = AT(4, times);
+    return hs_matmul_triangle(AT(0, &x), 1, 64, AT(1, boxes), AT(2, reals), AT(3, &one_long));
+}
+static hs_status matmul_layers(void)
+{
+    const hs_matmul x = MATMUL(P);
+    hs_layer_sum sum = {AT(7, longs), AT(8, sums[0]), AT(9, sums[1])};
+    return hs_matmul_layers(AT(0, &x), 2, AT(1, slabs), AT(2, boxes), AT(3, reals),
+                            AT(4, &one_long), AT(5, &sum), AT(6, &one_int));
+}
+static hs_status matmul_layers_best(void)
+{
+    const hs_matmul x = MATMUL(P);
+    hs_layer_sum sum = {AT(6, longs), AT(7, sums[0]), AT(8, sums[1])};
+    return hs_matmul_layers_best(AT(0, &x), 1, stop, AT(1, boxes), AT(2, reals), AT(3, &one_long),
+                                 AT(4, &sum), AT(5, &one_int));
+}
+static hs_status matmul_shared_layers(void)
+{
+    const hs_matmul x = MATMUL(P);
+    hs_layer_sum sum = {AT(2, longs), AT(3, sums[0]), AT(4, sums[1])};
+    return hs_matmul_shared_layers(AT(0, &x), AT(1, &sum));
+}
+static hs_status matmul_owners(void)
+{
+    const hs_matmul x = MATMUL(P);
+    return hs_matmul_owners(AT(0, &x), 2, AT(1, zones), AT(5, longs), stop, 64, AT(2, reals),
+                            AT(3, box_messages), AT(4, &one_long));
+}
+static hs_status matmul_torus(void)
+{
+    const hs_matmul x = MATMUL(1);
+    return hs_matmul_torus(AT(0, &x), 1, AT(1, zones), 64, AT(2, reals), AT(3, box_messages),
+                           AT(4, &one_long));
+}
+static hs_status matmul_schedule(void)
+{
+    hs_matmul x = MATMUL(P);
+    x.link_costs = AT(7, few);
+    x.links = links;
+    const hs_layer_sum sum = {AT(8, longs), AT(4, sums[0]), AT(5, sums[1])};
+    const hs_matmul_plan plan = {.count = 2,
+                                 .boxes = AT(3, slabs),
+                                 .sent = AT(9, ones),
+                                 .messages = AT(10, box_messages),
+                                 .arrivals = AT(11, zeros),
+                                 .sum = AT(12, &sum)};
+    const hs_speed_changes changes = {.count = 1, .times = ones, .cycle_times = times};
+    hs_schedule schedule = {.receive = AT(13, reals),
+                            .work = AT(14, others),
+                            .flops = AT(15, third),
+                            .sum_receive = AT(16, reals + 8)};
+    return hs_matmul_schedule(AT(0, &x), AT(1, &plan), AT(6, &changes), AT(2, &schedule));
+}
+static hs_status domain_zones(void)
+{
+    return hs_domain_zones(4, 4, 1, 1, 1, P, AT(0, times), AT(1, longs));
+}
+
 /* ---- certificates, boxes, kernels, pools ---- */
 
 static hs_status certificate_of(void)
@@ -1003,6 +1087,16 @@ static const struct {
     {"hs_star_lu_product", star_lu_product, 6, 0, 0},
     {"hs_star_lu_panels", star_lu_panels, 7, 0, 0},
     {"hs_star_lu_certificate", star_lu_certificate, 5, 0, 1},
+    {"hs_matmul_zones", matmul_zones, 6, 0, 0},
+    {"hs_matmul_cannon", matmul_cannon, 4, 0, 0},
+    {"hs_matmul_triangle", matmul_triangle, 5, 0, 0},
+    {"hs_matmul_layers", matmul_layers, 10, 0, 0},
+    {"hs_matmul_layers_best", matmul_layers_best, 9, 0, 1},
+    {"hs_matmul_shared_layers", matmul_shared_layers, 5, 0, 0},
+    {"hs_matmul_owners", matmul_owners, 5, 1, 1},
+    {"hs_matmul_torus", matmul_torus, 5, 0, 0},
+    {"hs_matmul_schedule", matmul_schedule, 6, 11, 0},
+    {"hs_domain_zones", domain_zones, 2, 0, 0},
     {"hs_certificate_of", certificate_of, 2, 0, 0},
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},

@@ -16,16 +16,12 @@ from . import kernels as kernels  # importing it chooses a kernel
 from .allocate import ORDERS
 from .dtypes import CODES, DTYPES
 from .ffi import check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .schedule import BOX, as_boxes, as_rows
 from .sites import Site, sites_of
 from .star import STAR_MESSAGE, Star, message_count, star_chunks, star_messages
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
-
-_BOX = np.dtype(
-    [("worker", "i4"), *((x, "i8") for x in ("row", "col", "depth", "height", "width", "length"))],
-    align=True,
-)
 
 
 class Poll:
@@ -288,17 +284,14 @@ def gemm_boxes(
     """(b, 7) rows of hs_gemm_boxes; none if hs_gemm is not layered."""
     shares = or_null(speeds, doubles, workers)
     count = lib.hs_gemm_boxes(*sizes, workers, shares, ffi.NULL, 0)
-    boxes = np.zeros(count, _BOX)
+    boxes = np.zeros(count, BOX)
     lib.hs_gemm_boxes(*sizes, workers, shares, ffi.from_buffer("hs_box[]", boxes), count)
-    return np.stack([boxes[name].astype(np.int64) for name in _BOX.names or ()], axis=1)
+    return as_rows(boxes)
 
 
 def _boxes(rows: NDArray[np.int64]) -> Any:
     """The rows as an array of hs_box."""
-    boxes = np.zeros(len(rows), _BOX)
-    for name, column in zip(_BOX.names or (), rows.T, strict=True):
-        boxes[name] = column
-    return ffi.from_buffer("hs_box[]", boxes)
+    return ffi.from_buffer("hs_box[]", as_boxes(rows))
 
 
 OUTSIDE, UNCOVERED, OVERLAP = lib.HS_OUTSIDE, lib.HS_UNCOVERED, lib.HS_OVERLAP

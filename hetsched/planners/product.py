@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check, schema
+from .._engine.schedule import MESSAGE, Boxes, Matmul, Schedule, Sum, as_boxes, as_rows
+from ..drifted import Drifted
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step, certified, undisturbed
+from ..plan import Finish, Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
-from .distribute import distribute
-from .floorplan import zones
-from .product_domains import Domains, counted
-from .product_messages import MESSAGE, bytes_of, earlier, from_owners, on_torus, transfers_of
+from .product_domains import Domains
 
-#: Most boxes of a plan; a method needs about a second for so many.
+#: Most boxes of a plan; a method needs about a tenth of a second for so many.
 MOST_BOXES = 1_000_000
+
+#: Most messages of a plan; to list so many takes some tenths of a second.
+MOST_MESSAGES = 4_000_000
 
 #: How operands reach the workers: in steps, or all before the work; one after another, or at the
 #: same time; and whether a worker computes while it receives.
@@ -223,22 +225,35 @@ class ProductPlan(Plan):
             )
         else:
             costs = check.frozen(platform.link_costs)
-        timed = _timed(
-            platform,
-            self.boxes,
-            self.sent,
-            self._box_flops(),
-            self.communication,
-            self.layers,
-            self.messages,
-        )
+        own = _sum_of(self.layers)
+        found = self._engine(platform).schedule(as_boxes(self.boxes), self.sent, self.messages, own)
         return self._carried(
             platform,
-            timed.pop("makespan"),
-            timed.pop("bound"),
+            found.makespan,
+            found.bound,
             link_costs=costs,
+            links=None if self.messages is None else platform.links,
+            receive=check.frozen(found.receive),
+            layers=_layer_sum(own, found),
             tried=check.FrozenDict(),
-            **timed,
+        )
+
+    def _engine(self, platform: Platform | None = None) -> Matmul:
+        """The product and the workers of the plan, or those of a platform, as the engine sees
+        them."""
+        given = self if platform is None else platform
+        total, volumes = self.flops.sum(), _updates(self.boxes, self.triangle).sum()
+        _, parallel, overlap = COMMUNICATION[self.communication]
+        return Matmul(
+            self.shape,
+            given.cycle_times,
+            given.link_costs,
+            None if self.messages is None else given.links,
+            self.itemsize,
+            float(total / max(volumes, 1.0)) or 2.0,
+            parallel=parallel,
+            overlap=overlap,
+            triangle=self.triangle,
         )
 
     def _box_flops(self) -> NDArray[np.float64]:
@@ -257,44 +272,34 @@ class ProductPlan(Plan):
             return np.where(flops > 0, flops / UNIT * self.cycle_times, 0.0)
 
     def _steps(self, finish: Finish) -> list[Step]:
-        steps = []
+        engine, boxes, layers = self._engine(), as_boxes(self.boxes), self.layers
         overlap = COMMUNICATION[self.communication][2]
-        ready = [0.0] * len(self.names)
-        durations = (self._box_flops() / UNIT * self.cycle_times[self.boxes[:, 0]]).tolist()
-        receive, layers = self.receive, self.layers
-        if finish is not undisturbed:
-            receive, layers = self._received(durations, finish)
-        for box, worker in enumerate(self.boxes[:, 0].tolist()):
-            start, end = receive[box].tolist()
+        if isinstance(finish, Drifted):
+            found = engine.schedule(
+                boxes,
+                self.sent,
+                self.messages,
+                _sum_of(layers),
+                changes=finish.table,
+                work=True,
+            )
+            if layers is not None:
+                assert found.sum_receive is not None
+                layers = layers._replace(receive=found.sum_receive, start=found.start)
+        else:
+            found = engine.schedule(boxes, self.sent, arrivals=self.receive, work=True)
+        assert found.work is not None
+        steps = []
+        rows = (self.boxes[:, 0], *found.receive.T, *found.work.T)
+        for box, (worker, start, end, begin, done) in enumerate(
+            zip(*(row.tolist() for row in rows), strict=True)
+        ):
             if end > start:
                 steps.append(Step(worker, "transfer", start, end, self.transfer_label(box, worker)))
-            begin = max(ready[worker], start if overlap else end)
-            ready[worker] = finish(worker, begin, durations[box])
-            steps.append(Step(worker, "compute", begin, ready[worker], self.box_labels[box]))
-            ready[worker] = max(ready[worker], end)
+            steps.append(Step(worker, "compute", begin, done, self.box_labels[box]))
         if layers is not None:
             steps += self._sum_steps(layers, overlap, finish)
         return steps
-
-    def _received(
-        self, durations: list[float], finish: Finish
-    ) -> tuple[NDArray[np.float64], LayerSum | None]:
-        """`receive` and `layers` if the workers finish at other times."""
-        transfers, waits = _transfers(
-            self.boxes, self.sent, self.link_costs, self.links, self.messages
-        )
-        p, how = len(self.names), self.communication
-        receive, makespan = _schedule(
-            self.boxes[:, 0], transfers, durations, p, how, waits, finish=finish
-        )
-        layers = self.layers
-        if layers is not None:
-            added = (layers.flops * self.cycle_times / UNIT).tolist()
-            sums = layers.sent * self.link_costs / UNIT
-            start = makespan
-            own, _ = _schedule(np.arange(p), sums, added, p, how, start=start, finish=finish)
-            layers = layers._replace(receive=own - start, start=start)
-        return receive, layers
 
     def _sum_steps(self, layers: LayerSum, overlap: bool, finish: Finish) -> list[Step]:
         steps = []
@@ -344,12 +349,12 @@ def deep_label(box: Sequence[int]) -> str:
     return f"{height} x {width} x {length} at ({row}, {col}, {depth})"
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """A product to plan.
 
     shape: m, n, k. block: side of a block. communication: how operands are sent. itemsize: bytes of
-    an element. flops_per_update: flops of an update. groups: groups of workers that share the data
-    that comes from other workers.
+    an element. flops_per_update: flops of an update.
     """
 
     shape: tuple[int, int, int]
@@ -359,9 +364,8 @@ class Task(NamedTuple):
     itemsize: int
     flops_per_update: float
     shared: bool
-    groups: NDArray[np.int64] | None = None
 
-    @property
+    @cached_property
     def linked(self) -> bool:
         """Whether messages between workers take time."""
         links = self.platform.links
@@ -369,131 +373,165 @@ class Task(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Width of the pivot columns of a step."""
-        return self.block if COMMUNICATION[self.communication][0] else self.shape[2]
+        """Width of the pivot columns of a step; 0 for a single step."""
+        return self.block if COMMUNICATION[self.communication][0] else 0
 
     @property
-    def unit_layer(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Time of each worker for `block` columns of A and rows of B, and for their transfer."""
+    def blocks(self) -> tuple[int, int, int]:
+        """Numbers of blocks in m, n and k."""
+        m, n, k = (-(-side // self.block) for side in self.shape)
+        return m, n, k
+
+    @property
+    def unit_layer(self) -> NDArray[np.float64]:
+        """Time of each worker for `block` columns of A and rows of B."""
         m, n, _ = self.shape
-        work, sent = self.flops_per_update * m * n, self.itemsize * (m + n)
-        return tuple(
-            self.block * x / UNIT
-            for x in (work * self.platform.cycle_times, sent * self.platform.link_costs)
-        )  # type: ignore[return-value]
+        work = self.flops_per_update * m * n
+        return self.block * (work * self.platform.cycle_times) / UNIT
+
+    @cached_property
+    def cycle_times(self) -> NDArray[np.float64]:
+        return check.frozen(self.platform.cycle_times)
+
+    @cached_property
+    def link_costs(self) -> NDArray[np.float64]:
+        return check.frozen(self.platform.link_costs)
+
+    @cached_property
+    def engine(self) -> Matmul:
+        """The product and the workers as the engine sees them."""
+        return self._engine(False)
+
+    def _engine(self, triangle: bool) -> Matmul:
+        _, parallel, overlap = COMMUNICATION[self.communication]
+        return Matmul(
+            self.shape,
+            self.cycle_times,
+            self.link_costs,
+            self.platform.links if self.linked else None,
+            self.itemsize,
+            self.flops_per_update,
+            parallel=parallel,
+            overlap=overlap,
+            triangle=triangle,
+        )
+
+    @cached_property
+    def half(self) -> Matmul:
+        """The same for the lower triangle of C."""
+        return self._engine(True)
 
 
-def in_zones(method: str, pieces: NDArray[np.int64], task: Task) -> ProductPlan:
+class Candidate(NamedTuple):
+    """A plan in the arrays of the engine; `plan` makes the ProductPlan of the one that is chosen.
+
+    boxes: hs_box, and the bytes that each waits for.
+    """
+
+    task: Task
+    method: str
+    boxes: Boxes
+    schedule: Schedule
+    messages: NDArray[Any] | None = None
+    layers: Sum | None = None
+    scope: str = ""
+    triangle: bool = False
+
+    @property
+    def makespan(self) -> float:
+        """The makespan; infinite if it overflows."""
+        found = self.schedule.makespan
+        return found if math.isfinite(found) else math.inf
+
+    def plan(self, **fields: Any) -> ProductPlan:
+        """The ProductPlan, with some fields changed."""
+        task, (boxes, sent), schedule = self.task, self.boxes, self.schedule
+        messages = self.messages
+        made: dict[str, Any] = {
+            "method": self.method,
+            **certified(schedule.bound, makespan=schedule.makespan),
+            "scope": self.scope,
+            "shape": task.shape,
+            "boxes": check.frozen(as_rows(boxes)),
+            "shared": task.shared,
+            "triangle": self.triangle,
+            "flops": check.frozen(schedule.flops),
+            "sent": check.frozen(sent),
+            "receive": check.frozen(schedule.receive),
+            "layers": _layer_sum(self.layers, schedule),
+            "itemsize": task.itemsize,
+            "communication": task.communication,
+            "messages": None if messages is None else check.frozen(messages),
+            "links": None if messages is None else task.platform.links,
+            "cycle_times": task.cycle_times,
+            "link_costs": task.link_costs,
+            **whose(task.platform, len(task.platform)),
+        }
+        return ProductPlan(**made | fields)
+
+
+def in_zones(
+    method: str,
+    pieces: NDArray[np.int64],
+    task: Task,
+    groups: NDArray[np.int64] | None = None,
+) -> Candidate:
     """The plan of zones of C, (worker, row, col, height, width) in elements.
 
-    Zones may extend beyond C.
+    Zones may extend beyond C. Workers of a group share the data that comes from other workers.
     """
     m, n, k = task.shape
-    p = len(task.platform)
-    worker, row, col = pieces[:, 0], pieces[:, 1], pieces[:, 2]
-    height = np.clip(m - row, 0, pieces[:, 3])
-    width = np.clip(n - col, 0, pieces[:, 4])
-    inside = (height > 0) & (width > 0)
-    own = np.stack((worker, row, col, height, width), axis=1)[inside]
-    own = own[np.argsort(own[:, 0], kind="stable")]
-
-    steps = -(-max(k, 1) // max(task.step, 1))
-    if steps * len(own) > MOST_BOXES:
+    engine, block = task.engine, task.block
+    count, (boxes, sent) = engine.zones(pieces, task.step, MOST_BOXES)
+    if count > MOST_BOXES:
+        steps = -(-max(k, 1) // (task.step or max(k, 1)))
         raise ValueError(
-            f"block = {task.block} makes {steps} steps of {len(own)} boxes, together more than"
+            f"block = {block} makes {steps} steps of {count // steps} boxes, together more than"
             f" {MOST_BOXES}: give a larger block"
         )
-    depths = np.arange(0, max(k, 1), max(task.step, 1))
-    lengths = np.minimum(max(task.step, 1), k - depths)
-    boxes = np.empty((len(depths), len(own), 7), np.int64)
-    boxes[:, :, [0, 1, 2, 4, 5]] = own
-    boxes[:, :, 3], boxes[:, :, 6] = depths[:, None], lengths[:, None]
-    # a worker's first box of a step waits for the transfer
-    first = np.diff(own[:, 0], prepend=-1) > 0
-    sent = (
-        task.itemsize
-        * lengths[:, None]
-        * np.where(first, zones(own, p).sum(axis=1)[own[:, 0]], 0.0)
-    )
+    messages = None
     if task.linked:
-        heads = np.flatnonzero(first) + len(own) * np.arange(len(depths))[:, None]
-        ends = np.append(depths, k)
-        messages = from_owners(own, task.shape, task.itemsize, ends, heads, task.groups)
-        return _with_times(
-            method,
-            "",
-            boxes.reshape(-1, 7),
-            bytes_of(messages, boxes.size // 7),
-            task,
-            None,
-            messages=messages,
-        )
-    # then it matters which worker has the smaller block
-    ragged = (n if method == "columns" else m) % task.block
-    exact = method in ("columns", "rows") and not task.platform.link_costs.any() and not ragged
-    scope = f"slices into block {method}" if exact else ""
-    return _with_times(method, scope, boxes.reshape(-1, 7), sent.reshape(-1), task, None)
+        count, sent, messages = engine.owners(boxes, groups, MOST_MESSAGES)
+        if count > MOST_MESSAGES:
+            raise ValueError(
+                f"block makes more than {MOST_MESSAGES} messages between the workers: give a larger"
+                " block"
+            )
+    # with ragged blocks it matters which worker has the smaller one
+    ragged = (n if method == "columns" else m) % block
+    exact = method in ("columns", "rows") and not (task.linked or task.link_costs.any() or ragged)
+    return Candidate(
+        task,
+        method,
+        (boxes, sent),
+        engine.schedule(boxes, sent, messages),
+        messages,
+        scope=f"slices into block {method}" if exact else "",
+    )
 
 
-def in_domains(pieces: NDArray[np.int64], task: Task) -> ProductPlan:
-    """The plan of `in_zones`, in which the zones of each domain form a rectangle of C."""
-    plan = in_zones("domains", pieces, task)
-    zones, (_, _, k) = plan.boxes[:, [0, 1, 2, 4, 5]], task.shape
-    return replace(plan, domains=counted(zones, k, task.platform, task.itemsize))
-
-
-def in_cannon(task: Task) -> ProductPlan:
-    """The plan of Cannon's algorithm.
-
-    C, A and B are cut evenly into s x s parts for s^2 workers. In each of s steps a worker
-    multiplies a part of A by a part of B, then passes the part of A to the left and the part of B
-    upwards.
-    """
-    m, n, k = task.shape
-    p, q = len(task.platform), task.block
-    grid = math.isqrt(p)
-    if grid * grid != p:
+def in_cannon(task: Task) -> Candidate:
+    """The plan of Cannon's algorithm."""
+    p, (m, n, k) = len(task.platform), task.shape
+    if (grid := math.isqrt(p)) ** 2 != p:
         raise ValueError(f"method 'cannon' needs a square number of workers, the platform has {p}")
     if not COMMUNICATION[task.communication][0]:
         raise ValueError(
             f"communication must be 'sequential' or 'parallel', got {task.communication!r}: method"
             " 'cannon' works in steps"
         )
-    if min(-(-side // q) for side in task.shape) < grid:
+    engine, messages = task.engine, None
+    try:
+        boxes, sent = engine.cannon(task.block)
+    except InfeasibleError:
         raise InfeasibleError(
             f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into"
             f" {grid} x {grid} parts"
-        )
-    rows, cols, inner = (
-        np.minimum(q * (-(-side // q) * np.arange(grid + 1) // grid), side).astype(np.int64)
-        for side in (m, n, k)
-    )
-    i, j = np.divmod(np.arange(p), grid)
-    boxes = np.empty((grid, p, 7), np.int64)
-    for step in range(grid):
-        part = (i + j + step) % grid
-        sides = (
-            rows[i],
-            cols[j],
-            inner[part],
-            np.diff(rows)[i],
-            np.diff(cols)[j],
-            np.diff(inner)[part],
-        )
-        boxes[step] = np.stack((np.arange(p), *sides), axis=1)
+        ) from None
     if task.linked:
-        messages = on_torus(grid, boxes, task.itemsize)
-        return _with_times(
-            "cannon",
-            "",
-            boxes.reshape(-1, 7),
-            bytes_of(messages, boxes.size // 7),
-            task,
-            None,
-            messages=messages,
-        )
-    sent = task.itemsize * ((boxes[..., 4] + boxes[..., 5]) * boxes[..., 6]).astype(np.float64)
-    return _with_times("cannon", "", boxes.reshape(-1, 7), sent.reshape(-1), task, None)
+        sent, messages = engine.torus(boxes)
+    schedule = engine.schedule(boxes, sent, messages)
+    return Candidate(task, "cannon", (boxes, sent), schedule, messages)
 
 
 def in_triangle(task: Task) -> ProductPlan:
@@ -502,52 +540,9 @@ def in_triangle(task: Task) -> ProductPlan:
     The workers get block columns of the lower triangle of C, in the order of the workers, divided
     by speed as evenly as possible. A zone needs only the rows of A from its first column on.
     """
-    n, _, k = task.shape
-    cuts = np.array(_triangle_cuts(n, task.block, task.platform.speeds.tolist()), np.int64)
-    worker = np.flatnonzero(np.diff(cuts))
-    col, end = cuts[worker], cuts[worker + 1]
-    boxes = np.stack(
-        (worker, col, col, np.zeros_like(col), n - col, end - col, np.full_like(col, k)), axis=1
-    )
-    return _with_times(
-        "triangle",
-        "",
-        boxes,
-        task.itemsize * k * (n - col).astype(np.float64),
-        task,
-        None,
-        triangle=True,
-    )
-
-
-def _triangle_cuts(n: int, block: int, speeds: list[float]) -> list[int]:
-    """The p + 1 columns between which the workers' parts of a triangle lie.
-
-    The triangle has n columns, the first with n elements. No other cuts at multiples of block take
-    less time, up to rounding. They are found by bisection over the time: each worker takes as much
-    as it can in the given time.
-    """
-
-    def cuts(time: float) -> list[int]:
-        found = [0]
-        for speed in speeds:
-            # the next w columns have w left - w (w - 1) / 2 elements
-            left, budget = n - found[-1], time * speed
-            whole = 2 * left + 1
-            root = whole * whole - 8.0 * budget
-            width = (
-                left
-                if root <= 1.0
-                else int((whole - math.sqrt(root)) / 2.0 * (1.0 + 1e-15)) // block * block
-            )
-            found.append(found[-1] + min(width, left))
-        return found
-
-    low, high = n * (n + 1) / 2.0 / sum(speeds), n * (n + 1) / max(speeds)
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if cuts(middle)[-1] == n else (middle, high)
-    return cuts(high)
+    boxes, sent = task.half.triangle(task.block)
+    schedule = task.half.schedule(boxes, sent)
+    return Candidate(task, "triangle", (boxes, sent), schedule, triangle=True).plan()
 
 
 def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], shared: bool) -> None:
@@ -590,43 +585,28 @@ def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
     return found
 
 
-def in_layers(method: str, given: NDArray[np.int64], task: Task) -> ProductPlan:
+def in_layers(method: str, given: NDArray[np.int64], task: Task) -> Candidate:
     """The plan of boxes (worker, row, col, depth, height, width, length), in elements.
 
     The boxes are in the order of the port. Each worker has one box, or several with the same rows
     and columns. Together they cover the iteration space; they may extend beyond it.
     """
-    m, n, k = task.shape
-    platform, p = task.platform, len(task.platform)
-    boxes = given.copy()
-    boxes[:, 4:] = np.clip((m, n, k) - boxes[:, 1:4], 0, boxes[:, 4:])
-    boxes = boxes[(boxes[:, 4:] > 0).all(axis=1)]
-    worker, row, _, _, height, width, length = boxes.T
-    sent = task.itemsize * length * (height + width).astype(np.float64)
-    layered = bool((boxes[:, 3] > 0).any())
-    layers = None
-    if layered:
-        speeds = np.zeros(p)
-        speeds[worker] = platform.speeds[worker]
-        rows = np.concatenate(([0], np.cumsum(distribute(m, speeds=speeds).counts)))
-        top, low = rows[:-1, None], rows[1:, None]
-        _, first = np.unique(worker, return_index=True)  # a worker has one layer
-        worker, row, height, width = worker[first], row[first], height[first], width[first]
-        common = np.clip(np.minimum(low, row + height) - np.maximum(top, row), 0, None)
-        # elements of each worker's rows in each layer, which may exceed 2^63
-        held = common * width.astype(np.float64)
-        own = worker == np.arange(p)[:, None]
-        bytes_sent = task.itemsize * np.where(own, 0, held).sum(axis=1)
-        added = np.maximum(held.sum(axis=1) - np.diff(rows) * float(n), 0) * (
-            1.0 if task.flops_per_update == 2.0 else 2.0
-        )
-        layers = LayerSum(rows, bytes_sent, np.zeros((p, 2)), added, 0.0)
-    return _with_times(method, "", boxes, sent, task, layers)
+    return _summed(method, *task.engine.layers(as_boxes(given)), task)
+
+
+def in_best_layers(task: Task) -> Candidate:
+    """The plan of layers for the number of workers that has the least makespan."""
+    return _summed("layers", *task.engine.layers_best(task.block), task)
+
+
+def _summed(method: str, boxes: Boxes, layers: Sum | None, task: Task) -> Candidate:
+    schedule = task.engine.schedule(*boxes, layers=layers)
+    return Candidate(task, method, boxes, schedule, layers=layers)
 
 
 def in_routed_layers(
     given: NDArray[np.int64], arrivals: NDArray[np.float64], sent: NDArray[np.float64], task: Task
-) -> ProductPlan:
+) -> Candidate:
     """The plan of layers that arrive over any network.
 
     The boxes (worker, row, col, depth, height, width, length) span the whole of C; the boxes of a
@@ -636,22 +616,10 @@ def in_routed_layers(
     time.
     """
     some = (given[:, 6] > 0) & (given[:, 3] < task.shape[2])
-    plan, receive = in_layers("layers", given[some], task), arrivals[some]
-    overlap = COMMUNICATION[task.communication][2]
-    work = plan._box_flops() / UNIT * task.platform.cycle_times[plan.boxes[:, 0]]
-    ready = np.zeros(len(task.platform))
-    for worker, (first, last), busy in zip(
-        plan.boxes[:, 0].tolist(), receive.tolist(), work.tolist(), strict=True
-    ):
-        ready[worker] = max(last, max(ready[worker], first if overlap else last) + busy)
-    end, layers, added = float(ready.max(initial=0.0)), plan.layers, 0.0
-    if layers is not None:
-        added = plan.makespan - layers.start
-        layers = layers._replace(start=end)
-    return replace(
-        plan, receive=check.frozen(receive), sent=check.frozen(sent[some]), layers=layers,
-        **certified(plan.bound, makespan=end + added),
-    )  # fmt: skip
+    (boxes, _), layers = task.engine.layers(as_boxes(given[some]))
+    routed = boxes, np.ascontiguousarray(sent[some])
+    schedule = task.engine.schedule(*routed, layers=layers, arrivals=arrivals[some])
+    return Candidate(task, "layers", routed, schedule, layers=layers)
 
 
 def without_sum(plan: ProductPlan) -> ProductPlan:
@@ -670,127 +638,19 @@ def in_shared_layers(given: NDArray[np.int64], task: Task) -> ProductPlan:
     Workers that have finished take over boxes (worker, row, col, depth, height, width, length) of
     other workers. Nothing is sent.
     """
-    m, n, _ = task.shape
-    p = len(task.platform)
-    rows = np.concatenate(([0], np.cumsum(distribute(m, task.platform).counts)))
-    added = np.diff(rows) * float(n * (p - 1)) * (1.0 if task.flops_per_update == 2.0 else 2.0)
-    layers = LayerSum(rows, np.zeros(p), np.zeros((p, 2)), added, 0.0)
-    return _with_times("layers", "", given, np.zeros(len(given)), task, layers)
+    boxes, nothing = as_boxes(given), np.zeros(len(given))
+    layers = task.engine.shared_layers()
+    schedule = task.engine.schedule(boxes, nothing, layers=layers)
+    return Candidate(task, "layers", (boxes, nothing), schedule, layers=layers).plan()
 
 
-def _with_times(
-    method: str,
-    scope: str,
-    boxes: NDArray[np.int64],
-    sent: NDArray[np.float64],
-    task: Task,
-    layers: LayerSum | None,
-    triangle: bool = False,
-    messages: NDArray[Any] | None = None,
-) -> ProductPlan:
-    """The plan of boxes (b, 7), which wait for sent[b] bytes each; times are computed here.
-
-    That includes the times of the sum of layers.
-    """
-    platform = task.platform
-    flops = task.flops_per_update * _updates(boxes, triangle)
-    timed = _timed(platform, boxes, sent, flops, task.communication, layers, messages)
-    return ProductPlan(
-        method=method,
-        **certified(timed.pop("bound"), makespan=timed.pop("makespan")),
-        scope=scope,
-        shape=task.shape,
-        boxes=check.frozen(boxes),
-        shared=task.shared,
-        triangle=triangle,
-        flops=check.frozen(np.bincount(boxes[:, 0], flops, len(platform)).astype(np.float64)),
-        sent=check.frozen(sent),
-        itemsize=task.itemsize,
-        communication=task.communication,
-        **timed,
-        messages=None if messages is None else check.frozen(messages),
-        cycle_times=check.frozen(platform.cycle_times),
-        link_costs=check.frozen(platform.link_costs),
-        **whose(platform, len(platform)),
-    )
+def _sum_of(layers: LayerSum | None) -> Sum | None:
+    return None if layers is None else Sum(layers.rows, layers.sent, layers.flops)
 
 
-def _timed(
-    platform: Platform,
-    boxes: NDArray[np.int64],
-    sent: NDArray[np.float64],
-    flops: NDArray[np.float64],
-    communication: str,
-    layers: LayerSum | None,
-    messages: NDArray[Any] | None,
-) -> dict[str, Any]:
-    """The fields that depend on times: `receive`, `layers`, `links`, `makespan` and its bound."""
-    times, costs, worker = platform.cycle_times, platform.link_costs, boxes[:, 0]
-    workers, bound = np.arange(len(times)), float(flops.sum() / platform.speeds.sum() / UNIT)
-    links = None if messages is None else platform.links
-    transfers, waits = _transfers(boxes, sent, costs, links, messages)
-    receive, makespan = _schedule(
-        worker, transfers, (flops * times[worker] / UNIT).tolist(), len(times), communication, waits
-    )
-    if layers is not None:
-        added = (layers.flops * times / UNIT).tolist()
-        own, last = _schedule(workers, layers.sent * costs / UNIT, added, len(times), communication)
-        layers, makespan = layers._replace(receive=own, start=makespan), makespan + last
-        rows, sent, given, flops = (check.frozen(array) for array in layers[:4])
-        layers = layers._replace(rows=rows, sent=sent, receive=given, flops=flops)
-    return {
-        "receive": check.frozen(receive),
-        "layers": layers,
-        "links": links,
-        "makespan": makespan,
-        "bound": bound,
-    }
-
-
-def _transfers(
-    boxes: NDArray[np.int64],
-    sent: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    links: NDArray[np.float64] | None,
-    messages: NDArray[Any] | None,
-) -> tuple[NDArray[np.float64], list[list[int]] | None]:
-    """(b,) times of the transfers, over the links of a star or between workers, and the transfers
-    that each of them waits for."""
-    if messages is None:
-        return sent * costs[boxes[:, 0]] / UNIT, None
-    assert links is not None
-    return transfers_of(messages, boxes, links), earlier(messages, len(boxes))
-
-
-def _schedule(
-    workers: NDArray[np.int64],
-    transfers: NDArray[np.float64],
-    updates: list[float],
-    p: int,
-    communication: str,
-    waits: list[list[int]] | None = None,
-    *,
-    start: float = 0.0,
-    finish: Finish = undisturbed,
-) -> tuple[NDArray[np.float64], float]:
-    """(b, 2) start and end of the transfer of each box, and the makespan.
-
-    Nothing begins before `start`. Workers are served in order. A box is not served before the
-    transfers that it waits for.
-    """
-    _, parallel, overlap = COMMUNICATION[communication]
-    receive: list[tuple[float, float]] = []
-    ready, port = [start] * p, start
-    for box, (worker, transfer, update) in enumerate(
-        zip(workers.tolist(), transfers.tolist(), updates, strict=True)
-    ):
-        begin = ready[worker]
-        if waits is not None:
-            begin = max([begin, *(receive[other][1] for other in waits[box])])
-        end = begin
-        if transfer > 0:
-            begin = begin if parallel else max(port, begin)
-            port = end = begin + transfer
-        receive.append((begin, end))
-        ready[worker] = max(finish(worker, begin if overlap else end, update), end)
-    return np.array(receive, np.float64).reshape(-1, 2), max(ready)
+def _layer_sum(own: Sum | None, schedule: Schedule) -> LayerSum | None:
+    """The sum of layers with its times."""
+    if own is None or schedule.sum_receive is None:
+        return None
+    rows, sent, flops, receive = (check.frozen(array) for array in (*own, schedule.sum_receive))
+    return LayerSum(rows, sent, receive, flops, schedule.start)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
+from .._engine import schedule as engine
+from .._engine.allocate import distribute
 from ..platform import Platform, relative_speeds
-from .distribute import distribute
 
 #: Depth and columns of the packed panels that plans assume.
 PANEL = (256, 4096)
@@ -47,47 +48,24 @@ def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
     """(worker, row, col, height, width) of the zones of a rows x cols matrix.
 
-    The domains are halved again and again, and the matrix with them, by speed and along its longer
-    side. The zone of a domain is cut along its longer side for its workers.
+    The domains get zones as in the engine, with cuts between any two rows or columns. The zone of a
+    domain is cut along its longer side for its workers.
     """
     _, of = members(platform)
-    speeds = relative_speeds(platform.cycle_times)
-    pieces = np.zeros((len(platform), 5), np.int64)
-    pieces[:, 0] = np.arange(len(platform))
-    whole = np.array([0, 0, rows, cols], np.int64)
-    for domain, zone in enumerate(_halves(whole, np.bincount(of, speeds).astype(np.float64))):
+    times = platform.cycle_times
+    speeds = relative_speeds(times)
+    pieces = np.zeros((len(of), 5), np.int64)
+    pieces[:, 0] = np.arange(len(of))
+    zones = engine.domain_zones(rows, cols, np.bincount(of, speeds).astype(np.float64))
+    for domain, zone in enumerate(zones):
         own = np.flatnonzero(of == domain)
-        pieces[own, 1:] = _cut(zone, speeds[own])
+        side = 3 if zone[3] >= zone[2] else 2
+        if zone[side]:
+            counts, _ = distribute(int(zone[side]), times[own])
+            pieces[own, 1:] = zone
+            pieces[own, side - 1] += np.cumsum(counts) - counts
+            pieces[own, side + 1] = counts
     return pieces
-
-
-def _halves(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """The zones of the domains, in their order.
-
-    Zones are nearly square, because such a zone needs little of A and B.
-    """
-    if len(speeds) == 1:
-        return [zone]
-    middles = np.cumsum(speeds) - speeds / 2
-    first = min(max(int((middles < speeds.sum() / 2).sum()), 1), len(speeds) - 1)
-    left, right = _cut(zone, np.array([speeds[:first].sum(), speeds[first:].sum()]))
-    return _halves(left, speeds[:first]) + _halves(right, speeds[first:])
-
-
-def _cut(zone: NDArray[np.int64], speeds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(row, col, height, width) of the parts of a zone that is cut along its longer side."""
-    side = 3 if zone[3] >= zone[2] else 2
-    some = zone[2:].all() and speeds.any()
-    plan = (
-        distribute(int(zone[side]), speeds=speeds)
-        if some
-        else distribute(0, speeds=np.ones(len(speeds)))
-    )
-    parts: NDArray[np.int64] = np.tile(zone, (len(speeds), 1))
-    parts[:, side - 2] += plan.displs
-    parts[:, side] = plan.counts
-    parts[parts[:, side] == 0, 2:] = 0
-    return parts
 
 
 def counted(

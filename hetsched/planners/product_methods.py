@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
-from .._engine.layers import Layers
+from .._engine.allocate import distribute
+from .._engine.schedule import as_rows
 from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
-from .distribute import distribute
 from .floorplan import METHODS as PARTITIONS
 from .layers import LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
 from .product import (
     COMMUNICATION,
+    Candidate,
     ProductPlan,
     Task,
+    in_best_layers,
     in_cannon,
-    in_domains,
     in_layers,
     in_routed_layers,
     in_zones,
 )
-from .product_domains import domain_zones
+from .product_domains import counted, domain_zones
 
 #: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
 #: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine, zones
@@ -57,8 +56,6 @@ _DIVIDE = ("layers", "cuboids")
 _OVERFLOWS = (
     "the makespan overflows: give the cycle-times and link costs of the platform in a larger unit"
 )
-
-_MOST = 1e80  # a larger ratio of times counts as infinite
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow shows in the makespan
@@ -106,28 +103,34 @@ def plan_boxes(
     require_zones(check.flag("deterministic", deterministic), method, communication)
     platform = platform.per(Unit.gigaflop(), "a product")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
-    if m and n and np.isposinf(task.unit_layer[0]).all():
+    if m and n and np.isposinf(task.unit_layer).all():
         raise ValueError(_OVERFLOWS)
-    plans = []
+    found = []
     names = _candidates(task) if method == "auto" else [method]
     for name in [name for name in names if not (deterministic and name in _DIVIDE)]:
         try:
-            plans.append(_by_method(name, task, search=method != "auto"))
+            found.append(_by_method(name, task, search=method != "auto"))
         except InfeasibleError as error:
             # fewer blocks than workers: slices still work, or there is nothing to divide
             if method != "auto":
                 raise InfeasibleError(
                     f"method {method!r} has too little to divide: {error}"
                 ) from None
-    best = min(plans, key=_makespan)
-    require_finite(best)
-    tried = {plan.method: _makespan(plan) for plan in plans} if method == "auto" else {}
-    return replace(best, asked=method, tried=check.FrozenDict(tried))
+    best = min(found, key=_makespan)
+    tried = {own.method: own.makespan for own in found} if method == "auto" else {}
+    return _plan(best, asked=method, tried=check.FrozenDict(tried))
 
 
-def _makespan(plan: ProductPlan) -> float:
-    """The makespan; infinite if it overflows."""
-    return plan.makespan if math.isfinite(plan.makespan) else math.inf
+def _makespan(candidate: Candidate) -> float:
+    return candidate.makespan
+
+
+def _plan(best: Candidate, **fields: Any) -> ProductPlan:
+    """The plan of the best candidate."""
+    if best.method == "domains":
+        zones, k = as_rows(best.boxes[0])[:, [0, 1, 2, 4, 5]], best.task.shape[2]
+        fields["domains"] = counted(zones, k, best.task.platform, best.task.itemsize)
+    return best.plan(**fields)
 
 
 def require_zones(deterministic: bool, method: str, communication: str) -> None:
@@ -144,11 +147,6 @@ def require_zones(deterministic: bool, method: str, communication: str) -> None:
         )
 
 
-def require_finite(plan: ProductPlan) -> None:
-    if not math.isfinite(plan.makespan):
-        raise ValueError(_OVERFLOWS)
-
-
 def _candidates(task: Task) -> list[str]:
     names = ["columns", "rows", "rectangles"]
     if task.linked:  # owners of A and B are defined for zones only
@@ -163,41 +161,35 @@ def _candidates(task: Task) -> list[str]:
     return names
 
 
-def _by_method(name: str, task: Task, search: bool) -> ProductPlan:
-    m, n, k = task.shape
-    block = task.block
-    if name in ("layers", "cuboids"):
-        if COMMUNICATION[task.communication][0]:
-            raise ValueError(
-                f"communication {task.communication!r} has steps along the inner dimension, which"
-                f" {name!r} divides"
-            )
-        if m and n and k:
-            return _layers(task) if name == "layers" else _cuboids(task, search)
-        name = "columns"  # there is nothing to divide
-    if name == "cannon":
-        if m and n and k:
+def _by_method(name: str, task: Task, search: bool) -> Candidate:
+    if name in _DIVIDE and COMMUNICATION[task.communication][0]:
+        raise ValueError(
+            f"communication {task.communication!r} has steps along the inner dimension, which"
+            f" {name!r} divides"
+        )
+    if name in (*_DIVIDE, "cannon"):
+        if not all(task.shape):
+            name = "columns"  # there is nothing to divide
+        elif name == "cannon":
             return in_cannon(task)
-        name = "columns"
+        else:
+            return in_best_layers(task) if name == "layers" else _cuboids(task, search)
     if name == "nodes":
         return _nodes(task)
-    if name == "domains":
-        return in_domains(
-            _in_elements(domain_zones(-(-m // block), -(-n // block), task.platform), block), task
-        )
-    return in_zones(
-        name,
-        _in_elements(_pieces(name, -(-m // block), -(-n // block), task.platform), block),
-        task,
+    rows, cols, _ = task.blocks
+    pieces = (
+        domain_zones(rows, cols, task.platform)
+        if name == "domains"
+        else _pieces(name, rows, cols, task.platform)
     )
+    return in_zones(name, _in_elements(pieces, task.block), task)
 
 
-def _nodes(task: Task) -> ProductPlan:
+def _nodes(task: Task) -> Candidate:
     """The best plan of two levels: a zone for each node, and in it zones of the node's workers.
 
     Where that is faster, data that several workers of a node need comes from another node once.
     """
-    m, n, _ = task.shape
     nodes = task.platform.nodes
     if nodes is None or not task.linked:
         raise ValueError(
@@ -205,54 +197,23 @@ def _nodes(task: Task) -> ProductPlan:
             " see Platform.join"
         )
     groups = np.unique(nodes, return_inverse=True)[1].astype(np.int64)
-    shape = -(-m // task.block), -(-n // task.block)
-    plans = []
+    shape, found = task.blocks[:2], []
     for cost in _NODE_COSTS:
         zones = partition(task.platform, shape=shape, groups=groups, group_cost=cost)
         pieces = _in_elements(zones.pieces, task.block)
-        plans += [in_zones("nodes", pieces, task._replace(groups=own)) for own in (None, groups)]
-    return min(plans, key=_makespan)
+        found += [in_zones("nodes", pieces, task, own) for own in (None, groups)]
+    return min(found, key=_makespan)
 
 
-def _layers(task: Task) -> ProductPlan:
-    """The best plan of layers for any number of workers.
-
-    For each number, the workers with the least time for a layer and its transfer divide the layers.
-    The makespan including the sum of layers decides.
-    """
-    m, n, k = task.shape
-    block, p = task.block, len(task.platform)
-    least = task.unit_layer[0].min()
-    compute, send = (np.minimum(times / least, _MOST) for times in task.unit_layer)
-    send[send < 1.0 / _MOST] = 0.0
-    port = np.argsort(send, kind="stable")  # the best order of messages
-    speed = np.argsort(compute + send, kind="stable")
-    mode = "sccs" if task.communication == "once" else task.communication
-    plans = []
-    for enrolled in range(1, p + 1) if p <= _FEW else (p,):
-        time = np.full(p, np.inf)
-        time[speed[:enrolled]] = compute[speed[:enrolled]]
-        counts = np.zeros(p, np.int64)
-        counts[port] = block * Layers(mode, -(-k // block), time[port], send[port]).exact()[0]
-        boxes = np.zeros((p, 7), np.int64)
-        boxes[:, 0] = port
-        boxes[:, 3] = np.cumsum(counts[port]) - counts[port]
-        boxes[:, 4:] = (m, n, 0)
-        boxes[:, 6] = counts[port]
-        plans.append(in_layers("layers", boxes, task))
-    return min(plans, key=_makespan)
+def _cuboids(task: Task, search: bool) -> Candidate:
+    found = cuboids(task.platform, shape=task.blocks, orders=None if search else 0)
+    return in_layers("cuboids", _boxes_of(found, task.block), task)
 
 
-def _cuboids(task: Task, search: bool) -> ProductPlan:
-    m, n, k = task.shape
-    block, p = task.block, len(task.platform)
-    found = cuboids(
-        task.platform,
-        shape=(-(-m // block), -(-n // block), -(-k // block)),
-        orders=None if search else 0,
-    )
-    boxes = np.concatenate((np.arange(p)[:, None], block * found.boxes.astype(np.int64)), axis=1)
-    return in_layers("cuboids", boxes, task)
+def _boxes_of(found: Cuboids, block: int) -> NDArray[np.int64]:
+    """The boxes of a plan in blocks, in elements."""
+    workers = np.arange(len(found.boxes))[:, None]
+    return np.concatenate((workers, block * found.boxes.astype(np.int64)), axis=1)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -282,16 +243,12 @@ def plan_of_partition(
         )
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     pieces = _in_elements(given.pieces, block)
-    plan = in_zones(given.method, pieces, task)
+    best = in_zones(given.method, pieces, task)
     # a group may share the data that comes from other groups
     if given.groups is not None and task.linked:
-        plan = min(
-            plan,
-            in_zones(given.method, pieces, task._replace(groups=np.array(given.groups, np.int64))),
-            key=_makespan,
-        )
-    require_finite(plan)
-    return plan
+        groups = np.array(given.groups, np.int64)
+        best = min(best, in_zones(given.method, pieces, task, groups), key=_makespan)
+    return _plan(best)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -334,9 +291,7 @@ def plan_of_boxes(
                 f"plan has shape {given.shape},"
                 f" which is neither ({m}, {n}, {k}) nor its number of blocks"
             )
-        boxes = np.concatenate(
-            (np.arange(p)[:, None], block * given.boxes.astype(np.int64)), axis=1
-        )
+        boxes = _boxes_of(given, block)
     if (
         not isinstance(communication, str)
         or communication not in COMMUNICATION
@@ -348,10 +303,8 @@ def plan_of_boxes(
         )
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
-        return _by_method("columns", task, search=False)  # nothing to divide
-    plan = in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task)
-    require_finite(plan)
-    return plan
+        return _plan(_by_method("columns", task, search=False))  # nothing to divide
+    return _plan(in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task))
 
 
 def plan_of_mesh(
@@ -389,7 +342,7 @@ def plan_of_mesh(
     communication = given.mode if given.mode in ("scss", "pcss") else "once"
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
-        return _by_method("columns", task, search=False)  # nothing to divide
+        return _plan(_by_method("columns", task, search=False))  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
     if isinstance(given, InstallmentPlan):
         come = round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2)
@@ -399,9 +352,7 @@ def plan_of_mesh(
     sent = np.array(
         [np.bincount(given.links[:, 1], own / (2.0 * given.n), len(rounds)) for own in flows]
     ).T.ravel()
-    plan = in_routed_layers(boxes, come, (data * sent).astype(np.float64), task)
-    require_finite(plan)
-    return plan
+    return _plan(in_routed_layers(boxes, come, (data * sent).astype(np.float64), task))
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
@@ -411,28 +362,21 @@ def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
     return elements
 
 
-def _slices(
-    along: int, across: int, platform: Platform
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    plan = distribute(along if across else 0, platform)
-    return plan.displs, plan.counts, np.where(plan.counts > 0, across, 0)
-
-
-def _columns(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    start, width, height = _slices(cols, rows, platform)
-    return np.stack((np.arange(len(platform)), np.zeros_like(start), start, height, width), axis=1)
-
-
-def _rows(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    start, height, width = _slices(rows, cols, platform)
-    return np.stack((np.arange(len(platform)), start, np.zeros_like(start), height, width), axis=1)
+def _slices(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
+    """Block columns or rows, divided by speed."""
+    axis = 1 if method == "columns" else 0
+    pieces = np.zeros((len(platform), 5), np.int64)
+    pieces[:, 0] = np.arange(len(platform))
+    if rows and cols:
+        counts, _ = distribute((rows, cols)[axis], platform.cycle_times)
+        pieces[:, 1 + axis] = np.cumsum(counts) - counts
+        pieces[:, 3 + axis], pieces[:, 4 - axis] = counts, (rows, cols)[1 - axis]
+    return pieces
 
 
 def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    if method == "columns":
-        return _columns(rows, cols, platform)
-    if method == "rows":
-        return _rows(rows, cols, platform)
+    if method in ("columns", "rows"):
+        return _slices(method, rows, cols, platform)
     if rows * cols < len(platform):
         raise InfeasibleError(
             f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer"

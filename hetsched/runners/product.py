@@ -34,7 +34,6 @@ from ..planners.product_methods import (
     plan_of_boxes,
     plan_of_mesh,
     plan_of_partition,
-    require_finite,
     require_zones,
 )
 from ..platform import UNIT
@@ -279,9 +278,7 @@ def plan_for(
             flops_per_update(dtype),
             shared,
         )
-        with np.errstate(over="ignore", invalid="ignore"):
-            halves = replace(in_triangle(task), asked=method)
-        require_finite(halves)
+        halves = replace(in_triangle(task), asked=method)
         if method == TRIANGLE or not workers.emulated:
             return halves
         whole = plan_for(workers, m, n, k, dtype, method, block, communication)

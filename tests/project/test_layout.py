@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FLOORS = (
     {"include"},
     {"core"},
-    {"allocate", "assign", "partition", "ring", "star", "layers", "kernel"},
+    {"allocate", "assign", "partition", "ring", "star", "layers", "schedule", "kernel"},
     {"threads"},
     {"run"},
     {"product", "stack", "sweep"},

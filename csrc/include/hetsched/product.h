@@ -3,19 +3,12 @@
 #define HETSCHED_PRODUCT_H
 
 #include "hetsched/run.h"
+#include "hetsched/schedule.h"
 #include "hetsched/star.h"
 
 HS_C_BEGIN
 
 /* ---- product --------------------------------------------------------------------------------- */
-
-/* A part of the iteration space of C = A B: rows row.. of C, columns col.. of C, indices depth.. of
- * the inner dimension. */
-typedef struct hs_box {
-    int32_t worker;
-    int64_t row, col, depth;
-    int64_t height, width, length;
-} hs_box;
 
 /* The part of a square C that a product computes: all elements; the elements (i, j) with i >= j;
  * the elements with i <= j; or the lower triangle, and above the diagonal its mirror image.

@@ -1,0 +1,246 @@
+/* Plans of a matrix product on unequal workers: boxes of its iteration space, the messages that
+ * they wait for, and the schedule.
+ *
+ * A plan is made in two or three calls: one function makes the boxes (hs_matmul_zones, _cannon,
+ * _triangle, _layers, ...), one the messages if workers send to each other (hs_matmul_owners,
+ * _torus), and hs_matmul_schedule computes when each worker receives and computes what.
+ * hs_run_product runs the boxes. */
+#ifndef HETSCHED_SCHEDULE_H
+#define HETSCHED_SCHEDULE_H
+
+#include "hetsched/certificate.h"
+
+HS_C_BEGIN
+
+/* A part of the iteration space of C = A B: rows row.. of C, columns col.. of C, indices depth.. of
+ * the inner dimension. */
+typedef struct hs_box {
+    int32_t worker;
+    int64_t row, col, depth;
+    int64_t height, width, length;
+} hs_box;
+
+/* A product C = A B that is to be planned, A m x k, B k x n, and the workers. All functions
+ * hs_matmul_x return HS_ERROR_VALUE if a field is not in its range.
+ *   m, n, k      0 .. 2^53
+ *   p            >= 1 workers
+ *   cycle_times  [p] time per gigaflop (1e9 flops), > 0, not NaN
+ *   link_costs   [p] time per gigabyte (1e9 bytes) from the master to each worker, >= 0, finite;
+ *                NULL: data from the master take no time
+ *   links        [p * p] time per gigabyte from worker i to worker j at i * p + j, >= 0, finite;
+ *                NULL: there are no links between the workers
+ *   itemsize     bytes of an element, >= 1
+ *   update       flops of a multiply-add, > 0: 2, or 8 for complex numbers
+ *   parallel     0: one port serves the workers one after another; 1: all transfers may take place
+ *                at the same time
+ *   overlap      0: a worker computes a box after it has received its data; 1: the work on a box
+ *                starts with the transfer of its data, and does not end before it
+ *   triangle     1: only the part of each box on and below the diagonal of C is computed */
+typedef struct hs_matmul {
+    int64_t m, n, k;
+    int32_t p;
+    const double *cycle_times, *link_costs, *links;
+    int32_t itemsize;
+    double update;
+    int32_t parallel, overlap, triangle;
+} hs_matmul;
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+/* Functions that make boxes have these outputs:
+ *   boxes      [capacity] out: in the order in which the workers are served; the boxes of a worker
+ *              are in the order in which it computes them
+ *   sent       [capacity] out: bytes of A and B that each box waits for
+ *   box_count  out. If it is more than `capacity`, boxes and sent are not written */
+
+/* Extends zones of C over the whole depth, in steps: the outer-product algorithm of the 2001 paper,
+ * section 3.1, in which each step brings a pivot column of A and a pivot row of B, `step` wide, to
+ * the workers. The first box of a worker in each step waits for the data of all its zones.
+ *   step     >= 1: depth of a step; 0: the whole depth in one step
+ *   pieces   >= 0
+ *   workers  [pieces]
+ *   rects    [4 pieces] row, col, height, width of each piece, all >= 0; what reaches beyond C is
+ *            cut off
+ * The boxes of a step are sorted by worker. Time O(pieces log pieces + boxes), memory O(pieces +
+ * p). */
+HS_API hs_status hs_matmul_zones(const hs_matmul *product, int64_t step, int32_t pieces,
+                                 const int32_t *workers, const int64_t *rects, int64_t capacity,
+                                 hs_box *boxes, double *sent, int64_t *box_count);
+
+/* Makes the boxes of Cannon's algorithm for p = s^2 workers, numbered row by row. C, A and B are
+ * cut evenly into s x s parts. In each of s steps a worker multiplies a part of A by a part of B,
+ * then passes the part of A to the left and the part of B upwards.
+ *   block  >= 1: the cuts are at multiples of it
+ * There are s p boxes, step by step. HS_ERROR_VALUE if p is not a square, HS_ERROR_INFEASIBLE if m,
+ * n or k has fewer than s blocks. Time O(s p), memory O(s). */
+HS_API hs_status hs_matmul_cannon(const hs_matmul *product, int64_t block, int64_t capacity,
+                                  hs_box *boxes, double *sent, int64_t *box_count);
+
+/* Cuts the lower triangle of C for a matrix by its own transpose (m = n). The workers get block
+ * columns, in the order of the workers, that take the least time, up to rounding: by bisection over
+ * the time, in which each worker takes as much as it can. A box needs only the rows of A from its
+ * first column on.
+ *   block  >= 1: the cuts are at multiples of it
+ * There are at most p boxes. The cycle-times must be finite. Time O(p) for each of 100 steps. */
+HS_API hs_status hs_matmul_triangle(const hs_matmul *product, int64_t block, int64_t capacity,
+                                    hs_box *boxes, double *sent, int64_t *box_count);
+
+/* Divides C among the domains of a machine, as hs_gemm divides a product that all workers of a pool
+ * share (hs_pool_create_domains). Half of the domains get half of C, in proportion to their speeds,
+ * along its longer side, and so on within each half; a square is cut between columns. Each cut is
+ * the one at which both halves are done first. hs_gemm cuts at multiples of its kernel's register
+ * tile (hs_kernel_sizes), and does not cut a part with fewer than 256 rows or columns; if its kernel
+ * computes the transpose, it cuts a square between rows.
+ *   rows, cols          0 .. 2^53
+ *   row_unit, col_unit  >= 1: rows and columns are cut at multiples of them from the first one of
+ *                       the part that is cut
+ *   least               >= 0: a part with fewer than 2 least rows or columns along its longer side
+ *                       is not cut, but goes to the fastest of its domains
+ *   count               >= 1 domains
+ *   speeds              [count] >= 0, finite; a domain with speed 0 gets nothing
+ *   rects               [4 count] out: row, col, height, width of each domain's zone; all 0: none
+ * Time O(count log(rows cols) log count), memory O(count). */
+HS_API hs_status hs_domain_zones(int64_t rows, int64_t cols, int64_t row_unit, int64_t col_unit,
+                                 int64_t least, int32_t count, const double *speeds,
+                                 int64_t *rects);
+
+/* The sum of layers at the end. If the boxes of different workers cover the same part of C, each
+ * worker adds up its own boxes in a layer. When all boxes are done, each worker sums some rows of
+ * C, and receives the parts of these rows that other workers hold.
+ *   rows   [p + 1] worker i sums rows rows[i] .. rows[i + 1] - 1; from 0 to m
+ *   sent   [p] bytes that each worker receives
+ *   flops  [p] additions of each worker */
+typedef struct hs_layer_sum {
+    int64_t *rows;
+    double *sent, *flops;
+} hs_layer_sum;
+
+/* Cuts boxes off at the end of the product, leaves out empty ones, and prepares the sum of layers.
+ * Rows are divided by hs_distribute over the speeds of the workers with boxes; an addition of
+ * complex numbers counts as two flops.
+ *   count    >= 0
+ *   given    [count] in the order of the port; all numbers >= 0. If some box has a depth > 0, all
+ *            boxes of a worker must have the same rows and columns
+ *   boxes    [count] out: box_count of them
+ *   sent     [count] out
+ *   sum      its arrays: out, if *layered is 1
+ *   layered  out: 1 if some box has a depth > 0
+ * Time O(count + p^2), memory O(p). */
+HS_API hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box *given,
+                                  hs_box *boxes, double *sent, int64_t *box_count,
+                                  hs_layer_sum *sum, int32_t *layered);
+
+/* Divides the inner dimension into layers for the workers, so that the makespan, including the sum
+ * of the layers, is the least. For each number of workers up to HS_MATMUL_FEW (for more workers,
+ * for all of them), those with the least time for a layer and its transfer divide the layers by
+ * hs_layers_exact, in the order of ascending transfer times.
+ *   block  >= 1: layers are dealt in blocks of so many
+ *   boxes  [p] out: box_count of them, as hs_matmul_layers makes them
+ *   sent   [p] out
+ * m, n and k must be >= 1. Time as for p calls of hs_layers_exact. */
+enum { HS_MATMUL_FEW = 64 };
+HS_API hs_status hs_matmul_layers_best(const hs_matmul *product, int64_t block, const int *cancel,
+                                       hs_box *boxes, double *sent, int64_t *box_count,
+                                       hs_layer_sum *sum, int32_t *layered);
+
+/* Prepares the sum of layers of the whole of C, one by each worker, for a shared run in which
+ * workers take over boxes of other workers, and nothing is sent. Time O(p log p). */
+HS_API hs_status hs_matmul_shared_layers(const hs_matmul *product, hs_layer_sum *sum);
+
+/* ---- messages between workers ---------------------------------------------------------------- */
+
+/* What a box waits for.
+ *   box     the box
+ *   sender  the worker that sends
+ *   bytes   size of the message
+ *   after   the earlier box with the transfer that brings the data to the sender; -1: the sender
+ *           has the data */
+typedef struct hs_message {
+    int64_t box, sender;
+    double bytes;
+    int64_t after;
+} hs_message;
+
+/* Functions that make messages have these outputs:
+ *   sent           [count] out: bytes that each box waits for
+ *   messages       [capacity] out, by ascending box
+ *   message_count  out. If it is more than `capacity`, only so many messages are written */
+
+/* Makes the messages of the outer-product algorithm. A and B are distributed like C, stretched
+ * where their sides differ. In each step a worker receives from the owners what it needs of A and
+ * B and does not own.
+ *   boxes   [count] of hs_matmul_zones
+ *   groups  [p] number of each worker's group, or NULL. Workers of a group share the data from
+ *           other groups: it is sent once, to the first of them with a zone, which passes on what
+ *           the other workers of the group need (2001 paper, section 3.2.2, figure 14)
+ * Time O(w^2 + w q) for each step of q boxes of w workers, memory O(w q). */
+HS_API hs_status hs_matmul_owners(const hs_matmul *product, int64_t count, const hs_box *boxes,
+                                  const int64_t *groups, const int *cancel, int64_t capacity,
+                                  double *sent, hs_message *messages, int64_t *message_count);
+
+/* Makes the messages of Cannon's algorithm. In the first step, parts of A and B come from their
+ * owners (the skewing). Later they come from the worker to the right and from the worker below,
+ * which received them one step before.
+ *   boxes  [count] of hs_matmul_cannon
+ * Time O(count), at most 2 count messages. */
+HS_API hs_status hs_matmul_torus(const hs_matmul *product, int64_t count, const hs_box *boxes,
+                                 int64_t capacity, double *sent, hs_message *messages,
+                                 int64_t *message_count);
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+/* Speeds that change while the workers compute.
+ *   count        >= 0 changes
+ *   times        [count] when the speeds change, ascending
+ *   cycle_times  [count * p] from then on, row by row, > 0; those of the product hold before the
+ *                first change */
+typedef struct hs_speed_changes {
+    int32_t count;
+    const double *times, *cycle_times;
+} hs_speed_changes;
+
+/* The boxes of a plan, and what they wait for.
+ *   count          >= 0 boxes
+ *   boxes          [count] in the order in which the workers are served
+ *   sent           [count] bytes that each box waits for; NULL: none
+ *   message_count  >= 0
+ *   messages       [message_count] in place of `sent`, over product->links; NULL: no messages
+ *   arrivals       [2 count] start and end of the transfer of each box in place of both, if they
+ *                  are known; or NULL
+ *   sum            the sum of layers at the end, or NULL */
+typedef struct hs_matmul_plan {
+    int64_t count;
+    const hs_box *boxes;
+    const double *sent;
+    int64_t message_count;
+    const hs_message *messages;
+    const double *arrivals;
+    const hs_layer_sum *sum;
+} hs_matmul_plan;
+
+/* A schedule. Each array is out, or NULL.
+ *   receive      [2 count] start and end of the transfer of each box
+ *   work         [2 count] start and end of the computation of each box
+ *   flops        [p] flops of each worker, without the sum
+ *   sum_receive  [2 p] start and end of the transfer for each worker's part of the sum, from
+ *                `start` on
+ *   start        out: end of the last box, when the sum of the layers starts
+ *   makespan     out
+ *   bound        out: the work divided perfectly over the speeds, without the sum */
+typedef struct hs_schedule {
+    double *receive, *work, *flops, *sum_receive;
+    double start, makespan, bound;
+} hs_schedule;
+
+/* Computes when each worker receives and computes its boxes. The boxes are served in their order. A
+ * worker that computes does not receive; a box is not served before the transfers that its messages
+ * come after. A transfer that takes no time does not wait for the port.
+ *   changes   or NULL: the speeds do not change. The bound is for the speeds at the start
+ *   schedule  its arrays are set by the caller
+ * Infinite times are possible if numbers overflow. Time O(count + messages + p), memory O(p), with
+ * messages O(count + messages + p). */
+HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_plan *plan,
+                                    const hs_speed_changes *changes, hs_schedule *schedule);
+
+HS_C_END
+#endif

@@ -1,0 +1,255 @@
+"""csrc/schedule: boxes of a product, the messages that they wait for, and their schedule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+
+#: hs_box; the numbers are row, col, depth, height, width, length.
+BOX = np.dtype([("worker", "i4"), ("numbers", "i8", 6)], align=True)
+
+#: hs_message: what a box waits for. The sender, the number of bytes, and the box with the transfer
+#: that brings the data to the sender; -1 if the sender has the data.
+MESSAGE = np.dtype([("box", "i8"), ("sender", "i8"), ("bytes", "f8"), ("after", "i8")])
+
+
+def as_boxes(rows: NDArray[np.int64]) -> NDArray[Any]:
+    """The rows (b, 7) as an array of hs_box."""
+    boxes = np.zeros(len(rows), BOX)
+    boxes["worker"], boxes["numbers"] = rows[:, 0], rows[:, 1:]
+    return boxes
+
+
+def as_rows(boxes: NDArray[Any]) -> NDArray[np.int64]:
+    """(b, 7) worker, row, col, depth, height, width, length."""
+    rows = np.empty((len(boxes), 7), np.int64)
+    rows[:, 0], rows[:, 1:] = boxes["worker"], boxes["numbers"]
+    return rows
+
+
+class Sum(NamedTuple):
+    """An hs_layer_sum: (p + 1,) rows, (p,) bytes sent, (p,) flops."""
+
+    rows: NDArray[np.int64]
+    sent: NDArray[np.float64]
+    flops: NDArray[np.float64]
+
+
+class Schedule(NamedTuple):
+    """An hs_schedule: (b, 2) receive and work, (p,) flops, (p, 2) receive of the sum.
+
+    The sum is None if there is none; so is work if it was not asked for.
+    """
+
+    receive: NDArray[np.float64]
+    work: NDArray[np.float64] | None
+    flops: NDArray[np.float64]
+    sum_receive: NDArray[np.float64] | None
+    start: float
+    makespan: float
+    bound: float
+
+
+#: (b,) boxes, and the bytes that each of them waits for.
+Boxes = tuple[NDArray[Any], NDArray[np.float64]]
+
+#: With more workers, a search for layers runs beside the main thread.
+_MANY = 30
+
+
+class Matmul:
+    """An hs_matmul and the arrays that it points to."""
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        cycle_times: NDArray[np.float64],
+        link_costs: NDArray[np.float64],
+        links: NDArray[np.float64] | None,
+        itemsize: int,
+        update: float,
+        *,
+        parallel: bool,
+        overlap: bool,
+        triangle: bool = False,
+    ) -> None:
+        self.p = p = len(cycle_times)
+        self._k = shape[2]
+        self._views = (
+            doubles(np.ascontiguousarray(cycle_times)),
+            doubles(np.ascontiguousarray(link_costs), p),
+            or_null(
+                None if links is None else np.ascontiguousarray(links).reshape(-1), doubles, p * p
+            ),
+        )
+        self._handle = ffi.new(
+            "hs_matmul *", (*shape, p, *self._views, itemsize, update, parallel, overlap, triangle)
+        )
+
+    # ---- boxes ----
+
+    def zones(self, pieces: NDArray[np.int64], step: int, most: int) -> tuple[int, Boxes]:
+        """Number of boxes, and boxes of hs_matmul_zones: none if there are more than `most`.
+
+        pieces : (q, 5) worker, row, col, height, width.
+        """
+        depth = max(self._k, 1)
+        room = min(most, len(pieces) * -(-depth // (step or depth)))
+        workers, rects = pieces[:, 0].astype(np.int32), pieces[:, 1:].reshape(-1)
+        return self._boxes(
+            lib.hs_matmul_zones, room, step, len(pieces), int32s(workers), int64s(rects)
+        )
+
+    def cannon(self, block: int) -> Boxes:
+        """hs_matmul_cannon; InfeasibleError if the product is too small."""
+        return self._boxes(lib.hs_matmul_cannon, self.p * math.isqrt(self.p), block)[1]
+
+    def triangle(self, block: int) -> Boxes:
+        """hs_matmul_triangle."""
+        return self._boxes(lib.hs_matmul_triangle, self.p, block)[1]
+
+    def _boxes(self, function: Any, room: int, *given: Any) -> tuple[int, Boxes]:
+        boxes, sent, count = np.zeros(room, BOX), np.empty(room), ffi.new("int64_t *")
+        found = ffi.from_buffer("hs_box[]", boxes), doubles(sent), count
+        check_status(function(self._handle, *given, room, *found))
+        kept = count[0] if count[0] <= room else 0
+        return count[0], (boxes[:kept], sent[:kept])
+
+    def layers(self, given: NDArray[Any]) -> tuple[Boxes, Sum | None]:
+        """Boxes and sum of hs_matmul_layers."""
+        boxes, sent, own, found = self._layers(len(given))
+        status = lib.hs_matmul_layers(
+            self._handle, len(given), ffi.from_buffer("hs_box[]", given), *found
+        )
+        check_status(status)
+        return _cut(boxes, sent, own, *found[2::2])
+
+    def layers_best(self, block: int) -> tuple[Boxes, Sum | None]:
+        """Boxes and sum of hs_matmul_layers_best."""
+        boxes, sent, own, found = self._layers(self.p)
+        long = self.p > _MANY or self.p * self._k // block > LONG
+        cancellable(
+            lambda cancel: lib.hs_matmul_layers_best(self._handle, block, cancel, *found), long
+        )
+        return _cut(boxes, sent, own, *found[2::2])
+
+    def _layers(self, room: int) -> tuple[NDArray[Any], NDArray[np.float64], Sum, Any]:
+        """The outputs of functions that make layers: as arrays, and as C takes them."""
+        boxes, sent, own = np.zeros(room, BOX), np.empty(room), self._empty_sum()
+        counts = ffi.new("int64_t *"), self._handle_of(own), ffi.new("int32_t *")
+        return boxes, sent, own, (ffi.from_buffer("hs_box[]", boxes), doubles(sent), *counts)
+
+    def shared_layers(self) -> Sum:
+        """hs_matmul_shared_layers."""
+        own = self._empty_sum()
+        check_status(lib.hs_matmul_shared_layers(self._handle, self._handle_of(own)))
+        return own
+
+    def _empty_sum(self) -> Sum:
+        return Sum(np.empty(self.p + 1, np.int64), np.empty(self.p), np.empty(self.p))
+
+    def _handle_of(self, own: Sum) -> Any:
+        """An hs_layer_sum of these arrays, which must stay alive with it."""
+        views = int64s(own.rows, self.p + 1), doubles(own.sent, self.p), doubles(own.flops, self.p)
+        return ffi.new("hs_layer_sum *", views)
+
+    # ---- messages ----
+
+    def owners(
+        self, boxes: NDArray[Any], groups: NDArray[np.int64] | None, most: int
+    ) -> tuple[int, NDArray[np.float64], NDArray[Any]]:
+        """Number of messages, bytes for each box, and messages of hs_matmul_owners.
+
+        If there are more than `most` messages, the list has as many.
+        """
+        workers, depths = boxes["worker"], boxes["numbers"][:, 2]
+        room = min(most, len(np.unique(depths)) * len(np.unique(workers)) ** 2)
+        sent, messages, found = _messages(len(boxes), room)
+        given = len(boxes), ffi.from_buffer("hs_box[]", boxes), or_null(groups, int64s, self.p)
+        cancellable(
+            lambda cancel: lib.hs_matmul_owners(self._handle, *given, cancel, *found), room > LONG
+        )
+        return found[-1][0], sent, messages[: found[-1][0]]
+
+    def torus(self, boxes: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Bytes for each box, and messages of hs_matmul_torus."""
+        sent, messages, found = _messages(len(boxes), 2 * len(boxes))
+        given = len(boxes), ffi.from_buffer("hs_box[]", boxes)
+        check_status(lib.hs_matmul_torus(self._handle, *given, *found))
+        return sent, messages[: found[-1][0]]
+
+    # ---- schedules ----
+
+    def schedule(
+        self,
+        boxes: NDArray[Any],
+        sent: NDArray[np.float64],
+        messages: NDArray[Any] | None = None,
+        layers: Sum | None = None,
+        *,
+        arrivals: NDArray[np.float64] | None = None,
+        changes: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        work: bool = False,
+    ) -> Schedule:
+        """hs_matmul_schedule.
+
+        arrivals : (b, 2) when each box arrives, in place of messages and bytes.
+        changes : (c,) times when speeds change, and (c, p) cycle-times from then on.
+        work : whether the schedule says when each box is computed.
+        """
+        count, p = len(boxes), self.p
+        receive, flops = np.empty((count, 2)), np.empty(p)
+        busy = np.empty((count, 2)) if work else None
+        of_sum = None if layers is None else np.empty((p, 2))
+        views = (
+            ffi.from_buffer("hs_box[]", boxes),
+            doubles(sent, count),
+            0 if messages is None else len(messages),
+            or_null(messages, _as_messages),
+            or_null(arrivals, _flat, 2 * count),
+            ffi.NULL if layers is None else self._handle_of(layers),
+        )
+        plan = ffi.new("hs_matmul_plan *", (count, *views))
+        times, rows = (np.empty(0), np.empty(0)) if changes is None else changes
+        speeds = doubles(times), _flat(rows, len(times) * p)
+        drift = ffi.new("hs_speed_changes *", (len(times), *speeds))
+        outputs = (
+            _flat(receive), or_null(busy, _flat), doubles(flops), or_null(of_sum, _flat)
+        )  # fmt: skip
+        found = ffi.new("hs_schedule *", outputs)
+        given = self._handle, plan, ffi.NULL if changes is None else drift
+        check_status(lib.hs_matmul_schedule(*given, found))
+        return Schedule(receive, busy, flops, of_sum, found.start, found.makespan, found.bound)
+
+
+def domain_zones(rows: int, cols: int, speeds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(d, 4) row, col, height, width of hs_domain_zones with cuts anywhere."""
+    rects = np.empty((len(speeds), 4), np.int64)
+    given = rows, cols, 1, 1, 0, len(speeds), doubles(speeds)
+    check_status(lib.hs_domain_zones(*given, int64s(rects.reshape(-1))))
+    return rects
+
+
+def _cut(
+    boxes: NDArray[Any], sent: NDArray[np.float64], own: Sum, count: Any, layered: Any
+) -> tuple[Boxes, Sum | None]:
+    return (boxes[: count[0]], sent[: count[0]]), own if layered[0] else None
+
+
+def _messages(boxes: int, room: int) -> tuple[NDArray[np.float64], NDArray[Any], Any]:
+    """The outputs of functions that make messages: as arrays, and as C takes them."""
+    sent, messages = np.empty(boxes), np.empty(room, MESSAGE)
+    return sent, messages, (room, doubles(sent), _as_messages(messages), ffi.new("int64_t *"))
+
+
+def _as_messages(messages: NDArray[Any]) -> Any:
+    return buffer("hs_message[]", messages, MESSAGE)
+
+
+def _flat(array: NDArray[np.float64], *count: int) -> Any:
+    return doubles(array.reshape(-1), *count)
