@@ -242,27 +242,3 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
         }
     }
 }
-
-hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order,
-                          const int32_t *column_start, int32_t columns, double *sides)
-{
-    int32_t size;
-    if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
-    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
-    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 ||
-        column_start[columns] != size)
-        return HS_ERROR_VALUE;
-    for (int32_t j = 0; j < columns; j++)
-        if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
-    double *rects = malloc(4 * (size_t)p * sizeof *rects + hs__column_rects_space(p));
-    const hs_status status = rects ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
-    if (status) {
-        free(rects);
-        return status;
-    }
-    hs__column_rects(p, areas, total, order, column_start, columns, rects + 4 * (size_t)p, rects);
-    for (int32_t i = 0; i < p; i++)
-        memcpy(sides + 2 * (size_t)i, rects + 4 * (size_t)i + 2, 2 * sizeof *sides);
-    free(rects);
-    return HS_OK;
-}

@@ -1,0 +1,73 @@
+/* A partition being planned, in workspace that a stack of partitions uses again for each row. */
+#ifndef HS_PARTITION_PLANNER_H
+#define HS_PARTITION_PLANNER_H
+
+#include "hetsched.h"
+
+/* The floorplan tried last, and its zones.
+ *   problem        that of one set of workers
+ *   total, size    sum and number of its positive areas
+ *   aspect         width / height of the matrix, 1 for the unit square
+ *   most           most pieces of a worker
+ *   method, scope  that found the plan; the scope of its certificate
+ *   length         of plan, 0 if the zones are not those of a floorplan
+ *   columns        number of full columns in order and start; 0 for other plans
+ *   workers, rects [pieces] pieces by ascending worker; in a matrix in cells
+ *   spans, areas   [2 p] rows and columns, and [p] areas of the workers' zones */
+typedef struct {
+    hs_partition problem;
+    const hs_effort *effort;
+    const int *cancel;
+    double total, aspect;
+    int32_t size, most;
+
+    int32_t method;
+    const char *scope;
+    int32_t *plan, length;
+    int32_t *order, *start, columns;
+    int32_t *workers, pieces;
+    double *rects, *spans, *areas, cost;
+
+    /* workspace: [4 most p] numbers of 8 bytes, [most p], [2 p + 1], [2 p] */
+    void *raw;
+    int32_t *raw_workers, *marks;
+    double *numbers;
+    void *memory;
+} hs__planner;
+
+/* Checks all of a problem but its areas and rectangles, and allocates. O(p). Call hs__planner_close
+ * also after a failure. */
+hs_status hs__planner_open(hs__planner *s, const hs_partition *problem, const hs_effort *effort,
+                           const int *cancel);
+void hs__planner_close(hs__planner *s);
+
+/* Plans the problem for these areas and, for HS_PARTITION_GIVEN, rectangles; fills the
+ * certificate. */
+hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *rects,
+                            hs_certificate *certificate);
+
+/* Finds the best plan by all methods that take a short time for so many workers; fills plan,
+ * method, scope and columns, without zones. */
+hs_status hs__planner_best(hs__planner *s);
+
+/* Finds the plan of one method, without zones. HS_ERROR_UNSUPPORTED if it takes no such problem. */
+hs_status hs__planner_follow(hs__planner *s, int32_t method);
+
+/* Finds the best plan with zones around other zones. */
+hs_status hs__planner_around(hs__planner *s);
+
+/* Finds the best full columns for some areas within limits, see hs_partition_columns; fills plan,
+ * order, start and columns. */
+hs_status hs__planner_stack_columns(hs__planner *s, const double *areas, double aspect,
+                                    int32_t least, int32_t most, int32_t rows);
+
+/* Reads order, start and columns from s->plan; no columns if it is not one of full columns. */
+void hs__planner_read_columns(hs__planner *s);
+
+/* Computes the zones of s->plan, and their cost. */
+hs_status hs__planner_lay_out(hs__planner *s);
+
+/* Returns the largest ratio of cells given to cells asked for in a matrix; 1 in the unit square. */
+double hs__planner_load(const hs__planner *s);
+
+#endif
