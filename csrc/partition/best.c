@@ -209,10 +209,10 @@ static hs_status try_best_of_sum(hs__planner *s, hs__candidates *list)
 
 static hs_status try_methods(hs__planner *s, hs__candidates *list)
 {
-    static const int32_t others[] = {HS_PARTITION_COLUMNS,       HS_PARTITION_ROWS,
-                                     HS_PARTITION_KALINOV_LASTOVETSKY, HS_PARTITION_RECURSIVE,
-                                     HS_PARTITION_NAGAMOCHI_ABE, HS_PARTITION_SNRPP,
-                                     HS_PARTITION_KADDOURA};
+    static const int32_t others[] = {
+        HS_PARTITION_COLUMNS,   HS_PARTITION_ROWS,          HS_PARTITION_KALINOV_LASTOVETSKY,
+        HS_PARTITION_RECURSIVE, HS_PARTITION_NAGAMOCHI_ABE, HS_PARTITION_SNRPP,
+        HS_PARTITION_KADDOURA};
     const bool largest = s->problem.largest;
     hs_status status = HS_OK;
     /* methods that prove more come first: the first of equals is taken */
@@ -227,7 +227,8 @@ static hs_status try_methods(hs__planner *s, hs__candidates *list)
         status = try_searches(s, list);
     if (!status && s->size > 1 && s->size <= HS_BEST_NONRECTANGULAR)
         status = try_method(s, HS_PARTITION_NONRECTANGULAR, list);
-    else if (!status && s->size > HS_BEST_NONRECTANGULAR && !largest) status = try_around_largest(s, list);
+    else if (!status && s->size > HS_BEST_NONRECTANGULAR && !largest)
+        status = try_around_largest(s, list);
     return status;
 }
 

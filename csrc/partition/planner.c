@@ -222,9 +222,9 @@ static hs_status certify_rects(hs__planner *s)
     int32_t flaw, at[2];
     hs_status status = read_rects(s);
     if (!status)
-        status = hs_zones_flaw(is_matrix(x) ? (double)x->m : 1.0, is_matrix(x) ? (double)x->n : 1.0,
-                               is_matrix(x) ? 0.0 : NEAR, s->pieces, s->rects, s->cancel, &flaw,
-                               at);
+        status =
+            hs_zones_flaw(is_matrix(x) ? (double)x->m : 1.0, is_matrix(x) ? (double)x->n : 1.0,
+                          is_matrix(x) ? 0.0 : NEAR, s->pieces, s->rects, s->cancel, &flaw, at);
     if (!status && flaw) status = HS_ERROR_VALUE;
     if (!status) measure_zones(s);
     return status;
@@ -283,8 +283,8 @@ static hs_status plan_columns(hs__planner *s)
  * other operators. */
 void hs__planner_read_columns(hs__planner *s)
 {
-    int32_t *joined = s->marks;                  /* [size] whether a worker continues a column */
-    int32_t *first = s->marks + s->problem.p;    /* the first worker of each part */
+    int32_t *joined = s->marks;               /* [size] whether a worker continues a column */
+    int32_t *first = s->marks + s->problem.p; /* the first worker of each part */
     int32_t parts = 0;
     int32_t size = 0;
     s->columns = 0;
@@ -362,16 +362,18 @@ static hs_status plan_by_rule(hs__planner *s, int32_t method)
     const hs_partition *x = &s->problem;
     const hs_rule rule = (hs_rule)(method - HS_PARTITION_ROWS);
     double cost;
-    const hs_status status = hs_partition_rule(rule, x->p, x->areas, s->aspect, s->cancel, s->plan,
-                                               &s->length, &cost);
-    if (!status && (rule == HS_RULE_ROWS || rule == HS_RULE_KALINOV_LASTOVETSKY)) hs__planner_read_columns(s);
+    const hs_status status =
+        hs_partition_rule(rule, x->p, x->areas, s->aspect, s->cancel, s->plan, &s->length, &cost);
+    if (!status && (rule == HS_RULE_ROWS || rule == HS_RULE_KALINOV_LASTOVETSKY))
+        hs__planner_read_columns(s);
     return status;
 }
 
 static const char *scope_of_columns(const hs_partition *x)
 {
     if (x->weights || x->largest) return "";
-    return x->columns ? "partitions into this number of full columns" : "partitions into full columns";
+    return x->columns ? "partitions into this number of full columns"
+                      : "partitions into full columns";
 }
 
 hs_status hs__planner_follow(hs__planner *s, int32_t method)
@@ -470,8 +472,7 @@ static hs_status solve(hs__planner *s)
     const hs_partition *x = &s->problem;
     if (x->method == HS_PARTITION_GIVEN) return plan_given(s);
     if (x->method == HS_PARTITION_CONTIGUOUS) return plan_contiguous(s);
-    if (x->method == HS_PARTITION_COLUMNS && !is_matrix(x))
-        return plan_square_columns(s);
+    if (x->method == HS_PARTITION_COLUMNS && !is_matrix(x)) return plan_square_columns(s);
     const hs_status status = x->method != HS_PARTITION_BEST ? hs__planner_follow(s, x->method)
                              : x->groups ? hs__planner_follow(s, HS_PARTITION_INTERVAL)
                                          : hs__planner_best(s);
@@ -524,16 +525,14 @@ static void write_result(const hs__planner *s, hs_partition_plan *plan)
         plan->cells[k] = (int64_t)s->rects[k];
 }
 
-hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort,
-                            const int *cancel, hs_partition_plan *plan,
-                            hs_certificate *certificate)
+hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort, const int *cancel,
+                            hs_partition_plan *plan, hs_certificate *certificate)
 {
     if (!problem || !problem->areas || !plan || !certificate) return HS_ERROR_VALUE;
     hs__planner s;
     hs_certificate found;
     hs_status status = hs__planner_open(&s, problem, effort, cancel);
-    if (!status)
-        status = hs__planner_solve(&s, problem->areas, problem->rects, &found);
+    if (!status) status = hs__planner_solve(&s, problem->areas, problem->rects, &found);
     if (!status) {
         write_result(&s, plan);
         *certificate = found;

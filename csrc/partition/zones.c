@@ -150,8 +150,7 @@ static bool overlaps(const placed *sorted, int32_t pieces, int32_t i, double nea
 {
     const placed *own = &sorted[i];
     for (int32_t k = i + 1; k < pieces && sorted[k].top < own->bottom - near; k++) {
-        const double across =
-            fmin(sorted[k].right, own->right) - fmax(sorted[k].left, own->left);
+        const double across = fmin(sorted[k].right, own->right) - fmax(sorted[k].left, own->left);
         const double down = fmin(sorted[k].bottom, own->bottom) - sorted[k].top;
         if (!(across > near && down > near)) continue;
         *with = k;
@@ -171,9 +170,8 @@ static bool is_covered(double m, double n, double near, int32_t pieces, const do
     }
     __extension__ unsigned __int128 left = (unsigned __int128)m * (unsigned __int128)n;
     for (int32_t k = 0; k < pieces; k++) {
-        __extension__ const unsigned __int128 own =
-            (unsigned __int128)rects[4 * (size_t)k + 2] *
-            (unsigned __int128)rects[4 * (size_t)k + 3];
+        __extension__ const unsigned __int128 own = (unsigned __int128)rects[4 * (size_t)k + 2] *
+                                                    (unsigned __int128)rects[4 * (size_t)k + 3];
         if (own > left) return false;
         left -= own;
     }

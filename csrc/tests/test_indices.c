@@ -131,8 +131,6 @@ static hs_status zones_rects(void)
 {
     return hs_zones_certificate(N, N, P, ones, P, order3, longs, &certificate);
 }
-static hs_status columns_order(void) { return hs_column_sides(P, times, list, starts, 2, reals); }
-static hs_status columns_start(void) { return hs_column_sides(P, times, order3, list, 2, reals); }
 static hs_status interval_order(void)
 {
     return hs_partition_interval(P, times, ones, 1, list, NULL, 1, 0, NULL, ints, &one_int, &one);
@@ -374,8 +372,6 @@ static const struct {
     {"hs_floorplan_certificate: plan", floorplan_certificate, plan3, 5, P},
     {"hs_partition_search: plan", partition_search, plan3, 5, P},
     {"hs_zones_certificate: workers", zones_workers, order3, P, P},
-    {"hs_column_sides: order", columns_order, order3, P, P},
-    {"hs_column_sides: column_start", columns_start, starts, 3, P + 1},
     {"hs_partition_interval: order", interval_order, order3, P, P},
     {"hs_partition_interval: groups", interval_groups, zeros, P, P},
     {"hs_partition_nonrectangular: order", nonrectangular, order3, P, P},

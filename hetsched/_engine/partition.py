@@ -76,11 +76,11 @@ class Problem:
     """
 
     method: str
-    sides: tuple[int, int] | None
-    largest: bool
-    weights: NDArray[np.float64] | None
-    groups: NDArray[np.int32] | None
-    group_cost: float
+    sides: tuple[int, int] | None = None
+    largest: bool = False
+    weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int32] | None = None
+    group_cost: float = 0.0
     columns: int | None = None
     floorplan: NDArray[np.int32] | None = None
 
@@ -112,34 +112,51 @@ class Problem:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Zones:
-    """An hs_partition_plan and its certificate."""
+    """An hs_partition_plan and its certificate, for p workers with at most `each` pieces."""
 
-    method: str
-    certificate: dict[str, Any]
-    areas: NDArray[np.float64]
-    _arrays: tuple[NDArray[Any], ...]
-    _counts: tuple[int, int, int]
+    def __init__(self, p: int, each: int, matrix: bool) -> None:
+        self._ints = np.empty((4 + each) * p + 1, np.int32)
+        self._rects = np.empty((each * p, 4), np.int64 if matrix else np.float64)
+        self._starts = 2 * p, 3 * p, 4 * p + 1
+        ints, rects = int32s(self._ints), self._rects.reshape(-1)
+        self.plan = ffi.new("hs_partition_plan *")
+        self.plan.plan = ints
+        self.plan.order, self.plan.column_start, self.plan.workers = (
+            ints + start for start in self._starts
+        )
+        if matrix:
+            self.plan.cells = int64s(rects)
+        else:
+            self.plan.rects = doubles(rects)
+        self.proof = ffi.new("hs_certificate *")
 
     @property
-    def floorplan(self) -> NDArray[np.int32]:
-        return self._arrays[0][: self._counts[0]]
+    def method(self) -> str:
+        return _NAMES[self.plan.method]
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        return certificate(self.proof, "cost")
+
+    @property
+    def floorplan(self) -> tuple[int, ...]:
+        return tuple(self._ints[: self.plan.length].tolist())
 
     @property
     def columns(self) -> tuple[tuple[int, ...], ...]:
-        order, starts = (array.tolist() for array in self._arrays[1:3])
-        return tuple(
-            tuple(order[a:b]) for a, b in itertools.pairwise(starts[: self._counts[1] + 1])
-        )
+        first, second, _ = self._starts
+        order = self._ints[first:second].tolist()
+        starts = self._ints[second : second + self.plan.columns + 1].tolist()
+        return tuple(tuple(order[a:b]) for a, b in itertools.pairwise(starts))
 
     @property
     def pieces(self) -> NDArray[Any]:
         """(pieces, 5) worker, row, col, height, width."""
-        workers, rects = self._arrays[3:]
-        pieces = np.empty((self._counts[2], 5), rects.dtype)
-        pieces[:, 0] = workers[: len(pieces)]
-        pieces[:, 1:] = rects[: len(pieces)]
+        count, first = self.plan.pieces, self._starts[2]
+        pieces = np.empty((count, 5), self._rects.dtype)
+        pieces[:, 0] = self._ints[first : first + count]
+        pieces[:, 1:] = self._rects[:count]
         return pieces
 
 
@@ -163,36 +180,13 @@ def partition_best(
 ) -> Zones:
     """hs_partition_best."""
     p = len(areas)
-    each = 3 if rects is None else max(3, rects.shape[-2])
-    matrix = problem.sides is not None
-    plan, order, starts = np.empty(2 * p, np.int32), np.empty(p, np.int32), np.empty(p + 1, np.int32)
-    workers, own = np.empty(each * p, np.int32), np.empty(p)
-    zones = np.empty((each * p, 4), np.int64 if matrix else np.float64)
-    flat = zones.reshape(-1)
-    found = ffi.new(
-        "hs_partition_plan *",
-        {
-            "plan": int32s(plan),
-            "order": int32s(order),
-            "column_start": int32s(starts),
-            "workers": int32s(workers),
-            "areas": doubles(own),
-            **({"cells": int64s(flat)} if matrix else {"rects": doubles(flat)}),
-        },
-    )
-    proof = ffi.new("hs_certificate *")
+    found = Zones(p, 3 if rects is None else max(3, rects.shape[-2]), problem.sides is not None)
     given, limits = problem.of(areas, rects), effort(seed, seconds)
     cancellable(
-        lambda cancel: lib.hs_partition_best(given, limits, cancel, found, proof),
+        lambda cancel: lib.hs_partition_best(given, limits, cancel, found.plan, found.proof),
         _is_long(problem, p, seconds),
     )
-    return Zones(
-        method=_NAMES[found.method],
-        certificate=certificate(proof, "cost"),
-        areas=own,
-        _arrays=(plan, order, starts, workers, zones),
-        _counts=(found.length, found.columns, found.pieces),
-    )
+    return found
 
 
 #: Methods that give each worker one rectangle.

@@ -535,7 +535,7 @@ def _finished(
         **certificate,
         pieces=later(lambda: check.frozen(found.pieces)),
         columns=later(lambda: found.columns if with_columns else ()),
-        floorplan=later(lambda: tuple(found.floorplan.tolist())),
+        floorplan=later(lambda: found.floorplan),
         areas=check.frozen(areas),
         shape=problem.sides,
         cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
