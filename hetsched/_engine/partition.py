@@ -246,9 +246,7 @@ def partition_batch(
     return found if zones is None else {**found, "rects": zones}
 
 
-def zones_spans(
-    p: int, pieces: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def zones_spans(p: int, pieces: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(p, 2) spans and (p,) areas of hs_zones_spans, of pieces (q, 5)."""
     spans, areas = np.empty((p, 2)), np.empty(p)
     workers = pieces[:, 0].astype(np.int32)

@@ -508,7 +508,9 @@ def _told_apart(
         if rects is not None:
             _require_tiling(rects, areas, problem.sides)
         weights = len(areas) if problem.weights is None else problem.weights.sum()
-        if math.isfinite(sum(problem.sides or (1, 1)) * (weights + problem.group_cost * len(areas))):
+        if math.isfinite(
+            sum(problem.sides or (1, 1)) * (weights + problem.group_cost * len(areas))
+        ):
             raise
         raise ValueError(
             "the cost overflows: give link_costs and group_cost in a larger unit"
@@ -756,9 +758,7 @@ def _recut(
     with _told_apart(problem, scaled, None):
         found = engine.partition_best(problem, scaled)
     columns = bool(old.columns)
-    plan = _finished(
-        found, problem, scaled, times, who, method=old.method, with_columns=columns
-    )
+    plan = _finished(found, problem, scaled, times, who, method=old.method, with_columns=columns)
     fresh = partition(
         areas,
         old.asked,
