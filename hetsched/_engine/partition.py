@@ -117,7 +117,7 @@ class Zones:
 
     def __init__(self, p: int, each: int, matrix: bool) -> None:
         self._ints = np.empty((4 + each) * p + 1, np.int32)
-        self._rects = np.empty((each * p, 4), np.int64 if matrix else np.float64)
+        self._rects: NDArray[Any] = np.empty((each * p, 4), np.int64 if matrix else np.float64)
         self._starts = 2 * p, 3 * p, 4 * p + 1
         ints, rects = int32s(self._ints), self._rects.reshape(-1)
         self.plan = ffi.new("hs_partition_plan *")

@@ -360,8 +360,8 @@ def partition(
         lower_bound is the sum of 2 sqrt(area), because every zone spans at best a square. For up to
         three workers it also uses the corners of the matrix. For a matrix, it uses the areas
         of the integer zones. For a stack: a PlanStack with cost, bound and optimal
-        (...). With "columns" and "interval" in the unit square, without costs of links and groups,
-        it also has rects (..., p, 4), because no Python object is made for each plan.
+        (...). In the unit square, with a method that gives each worker one rectangle, it also has
+        rects (..., p, 4).
 
     Raises
     ------

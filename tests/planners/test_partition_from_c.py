@@ -13,7 +13,7 @@ from c_tools import run, tool
 import hetsched as hs
 from hetsched.planners.floorplan import METHODS
 
-#: Reads problems, one per line: method, m, n, largest, columns, p, areas, weights; prints each plan.
+#: Reads lines of method, m, n, largest, columns, p, areas, weights; prints the plan of each.
 PROGRAM = r"""
 #include <hetsched.h>
 #include <stdio.h>
