@@ -576,8 +576,8 @@ def _partition_stack(
     seed, budget = _effort(common["seed"], common["budget"])
     zones = None
     if rects is not None:
-        stacked["rects"] = _rows_of_rects(rects, shape, p)
-        zones = stacked["rects"].reshape(len(rows), p, -1, 4)
+        zones = stacked["rects"] = _rows_of_rects(rects, shape, p)
+        zones = zones[:, :, None] if zones.ndim == 3 else zones
     with reporting(progress) as tell:
         try:
             _require_room_for_rows(problem, rows)
