@@ -500,12 +500,18 @@ hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *r
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void copy_integers(int32_t *to, const int32_t *from, int32_t count)
+/* Lets the planner work in the caller's arrays: for a million workers, copies would take a large part
+ * of the time. */
+static void use_arrays(hs__planner *s, const hs_partition_plan *plan)
 {
-    if (to) memcpy(to, from, (size_t)count * sizeof *to);
+    if (plan->plan) s->plan = plan->plan;
+    if (plan->order) s->order = plan->order;
+    if (plan->column_start) s->start = plan->column_start;
+    if (plan->workers) s->workers = plan->workers;
+    if (plan->rects) s->rects = plan->rects;
+    if (plan->areas) s->areas = plan->areas;
 }
 
-/* Writes what the caller wants of the plan. */
 static void write_result(const hs__planner *s, hs_partition_plan *plan)
 {
     const size_t sides = 4 * (size_t)s->pieces;
@@ -513,14 +519,6 @@ static void write_result(const hs__planner *s, hs_partition_plan *plan)
     plan->length = s->length;
     plan->columns = s->columns;
     plan->pieces = s->pieces;
-    copy_integers(plan->plan, s->plan, s->length);
-    if (s->columns) {
-        copy_integers(plan->order, s->order, s->start[s->columns]);
-        copy_integers(plan->column_start, s->start, s->columns + 1);
-    }
-    copy_integers(plan->workers, s->workers, s->pieces);
-    if (plan->rects) memcpy(plan->rects, s->rects, sides * sizeof *plan->rects);
-    if (plan->areas) memcpy(plan->areas, s->areas, (size_t)s->problem.p * sizeof *plan->areas);
     for (size_t k = 0; k < sides && plan->cells && is_matrix(&s->problem); k++)
         plan->cells[k] = (int64_t)s->rects[k];
 }
@@ -532,7 +530,10 @@ hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort
     hs__planner s;
     hs_certificate found;
     hs_status status = hs__planner_open(&s, problem, effort, cancel);
-    if (!status) status = hs__planner_solve(&s, problem->areas, problem->rects, &found);
+    if (!status) {
+        use_arrays(&s, plan);
+        status = hs__planner_solve(&s, problem->areas, problem->rects, &found);
+    }
     if (!status) {
         write_result(&s, plan);
         *certificate = found;

@@ -317,7 +317,7 @@ typedef struct hs_partition {
     int32_t length;
 } hs_partition;
 
-/* A partition found. The caller sets the pointers to its arrays; NULL where an array is not wanted.
+/* A partition found, in arrays of the caller, undefined after an error; NULL where one is not wanted.
  *   method        out: the method that found it, never BEST
  *   plan          [2 p] out: the floorplan
  *   length        out: its entries; 0 for CONTIGUOUS and for rectangles that were given
