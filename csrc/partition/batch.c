@@ -6,7 +6,8 @@
 /* Writes the rectangle of each worker, all 0 for a worker without a zone. */
 static hs_status write_rects(const hs__planner *s, double *rects)
 {
-    memset(rects, 0, 4 * (size_t)s->problem.p * sizeof *rects);
+    const int32_t p = s->problem.p;
+    if (s->pieces < p) memset(rects, 0, 4 * (size_t)p * sizeof *rects);
     for (int32_t k = 0; k < s->pieces; k++) {
         if (k > 0 && s->workers[k] == s->workers[k - 1]) return HS_ERROR_VALUE;
         memcpy(rects + 4 * (size_t)s->workers[k], s->rects + 4 * (size_t)k, 4 * sizeof *rects);
@@ -24,6 +25,7 @@ hs_status hs_partition_batch(int64_t rows, const hs_partition *problem, const hs
     hs_status status = hs__planner_open(&s, problem, effort, cancel);
     const int64_t p = problem->p;
     int64_t wrong = -1;
+    s.writes_plan = problem->method != HS_PARTITION_COLUMNS || problem->m > 0;
     for (int64_t row = 0; row < rows && !status; row++) {
         hs_certificate found;
         const double *given = problem->rects;

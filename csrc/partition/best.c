@@ -126,8 +126,11 @@ static hs_status plan_around_largest(hs__planner *s)
     for (int32_t i = 1; i < x->p; i++) owner = x->areas[i] > x->areas[owner] ? i : owner;
     memcpy(s->numbers, x->areas, (size_t)x->p * sizeof *s->numbers);
     s->numbers[owner] = 0.0;
-    const hs_status status = hs__planner_stack_columns(s, s->numbers, 1.0, 1, x->p, x->p);
+    double cost;
+    const hs_status status = hs_partition_columns(x->p, s->numbers, 1.0, 1, x->p, x->p, s->cancel,
+                                                  s->order, s->start, &s->columns, &cost);
     if (status) return status;
+    hs__planner_write_columns(s);
     s->plan[s->length++] = owner;
     s->plan[s->length++] = HS_AROUND;
     mark_unproven(s, HS_PARTITION_NONRECTANGULAR);

@@ -3,6 +3,7 @@
 #include "partition/planner.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,8 @@ static void *take_memory(char **memory, size_t bytes)
 hs_status hs__planner_open(hs__planner *s, const hs_partition *problem, const hs_effort *effort,
                            const int *cancel)
 {
-    *s = (hs__planner){.effort = effort, .cancel = cancel, .most = 3, .scope = ""};
+    *s = (hs__planner){
+        .effort = effort, .cancel = cancel, .most = 3, .scope = "", .writes_plan = true};
     if (!are_options(problem) || !hs__effort_valid(effort)) return HS_ERROR_VALUE;
     s->problem = *problem;
     s->aspect = is_matrix(problem) ? (double)problem->n / (double)problem->m : 1.0;
@@ -104,14 +106,14 @@ void hs__planner_close(hs__planner *s) { free(s->memory); }
 static double cost_of_zones(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
+    const double *spans = s->spans;
+    double *costs = s->numbers;
     double most = 0.0;
-    for (int32_t i = 0; i < x->p; i++) {
-        const double half = s->spans[2 * (size_t)i] + s->spans[2 * (size_t)i + 1];
-        s->numbers[i] = x->weights ? half * x->weights[i] : half;
-        most = s->numbers[i] > most ? s->numbers[i] : most;
-    }
+    for (int32_t i = 0; i < x->p; i++) costs[i] = spans[2 * (size_t)i] + spans[2 * (size_t)i + 1];
+    for (int32_t i = 0; i < x->p && x->weights; i++) costs[i] *= x->weights[i];
+    for (int32_t i = 0; i < x->p && x->largest; i++) most = costs[i] > most ? costs[i] : most;
     if (x->largest) return most;
-    const double sum = hs__sum(x->p, s->numbers);
+    const double sum = hs__sum(x->p, costs);
     if (!x->groups) return sum;
     int32_t groups = 0;
     for (int32_t i = 0; i < x->p; i++) groups = x->groups[i] >= groups ? x->groups[i] + 1 : groups;
@@ -152,20 +154,24 @@ static void sort_pieces(hs__planner *s, int32_t pieces)
     measure_zones(s);
 }
 
-/* Computes the zones of full columns in the unit square. It needs no tree of the floorplan. */
+/* Computes and measures the zones of full columns in the unit square, without a tree of the
+ * floorplan: stacks have these zones most often. */
 static void lay_out_columns(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
     hs__column_rects(x->p, x->areas, s->total, s->order, s->start, s->columns, s->raw, s->rects);
     int32_t pieces = 0;
     for (int32_t i = 0; i < x->p; i++) {
+        const double *own = s->rects + 4 * (size_t)i;
+        s->spans[2 * (size_t)i] = own[2];
+        s->spans[2 * (size_t)i + 1] = own[3];
+        s->areas[i] = own[2] * own[3];
         if (!(x->areas[i] > 0.0)) continue;
-        if (pieces < i)
-            memcpy(s->rects + 4 * (size_t)pieces, s->rects + 4 * (size_t)i, 4 * sizeof *s->rects);
+        if (pieces < i) memcpy(s->rects + 4 * (size_t)pieces, own, 4 * sizeof *own);
         s->workers[pieces++] = i;
     }
     s->pieces = pieces;
-    measure_zones(s);
+    s->cost = cost_of_zones(s);
 }
 
 hs_status hs__planner_lay_out(hs__planner *s)
@@ -243,8 +249,7 @@ static bool are_as_asked(const hs__planner *s)
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-/* Writes the floorplan of the full columns. */
-static void write_columns(hs__planner *s)
+void hs__planner_write_columns(hs__planner *s)
 {
     s->length = 0;
     for (int32_t j = 0; j < s->columns; j++) {
@@ -256,16 +261,6 @@ static void write_columns(hs__planner *s)
     }
 }
 
-hs_status hs__planner_stack_columns(hs__planner *s, const double *areas, double aspect,
-                                    int32_t least, int32_t most, int32_t rows)
-{
-    double cost;
-    const hs_status status = hs__columns(s->problem.p, areas, aspect, least, most, rows, s->cancel,
-                                         s->raw, s->order, s->start, &s->columns, &cost);
-    if (!status) write_columns(s);
-    return status;
-}
-
 static hs_status plan_columns(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
@@ -274,13 +269,17 @@ static hs_status plan_columns(hs__planner *s)
     const int32_t rows = is_matrix(x) && x->m < p ? (int32_t)x->m : p;
     const int32_t least = x->columns ? x->columns : 1;
     const int32_t most = x->columns ? x->columns : columns_of_matrix;
+    double cost;
     if (least > columns_of_matrix) return HS_ERROR_INFEASIBLE;
-    return hs__planner_stack_columns(s, x->areas, s->aspect, least, most, rows);
+    const hs_status status =
+        hs__columns(p, x->areas, s->total, s->size, s->aspect, least, most, rows, s->cancel, s->raw,
+                    s->order, s->start, &s->columns, &cost);
+    if (!status && s->writes_plan) hs__planner_write_columns(s);
+    return status;
 }
 
-/* The columns of a part are those of its first
- * operand, then of its second; HS_ABOVE joins the column where they meet. No columns if the plan has
- * other operators. */
+/* The columns of a part are those of its first operand, then of its second; HS_ABOVE joins the
+ * column where they meet. */
 void hs__planner_read_columns(hs__planner *s)
 {
     int32_t *joined = s->marks;               /* [size] whether a worker continues a column */
@@ -422,7 +421,7 @@ static hs_status plan_given(hs__planner *s)
     return status;
 }
 
-/* The same for columns in the unit square, which stacks have most often. */
+/* Does the same for columns in the unit square. */
 static hs_status plan_square_columns(hs__planner *s)
 {
     const hs_status status = plan_columns(s);

@@ -2,6 +2,8 @@
 #ifndef HS_PARTITION_PLANNER_H
 #define HS_PARTITION_PLANNER_H
 
+#include <stdbool.h>
+
 #include "hetsched.h"
 
 /* The floorplan tried last, and its zones.
@@ -9,6 +11,7 @@
  *   total, size    sum and number of its positive areas
  *   aspect         width / height of the matrix, 1 for the unit square
  *   most           most pieces of a worker
+ *   writes_plan    whether the floorplan of full columns in the unit square is wanted
  *   method, scope  that found the plan; the scope of its certificate
  *   length         of plan, 0 if the zones are not those of a floorplan
  *   columns        number of full columns in order and start; 0 for other plans
@@ -20,6 +23,7 @@ typedef struct {
     const int *cancel;
     double total, aspect;
     int32_t size, most;
+    bool writes_plan;
 
     int32_t method;
     const char *scope;
@@ -56,10 +60,8 @@ hs_status hs__planner_follow(hs__planner *s, int32_t method);
 /* Finds the best plan with zones around other zones. */
 hs_status hs__planner_around(hs__planner *s);
 
-/* Finds the best full columns for some areas within limits, see hs_partition_columns; fills plan,
- * order, start and columns. */
-hs_status hs__planner_stack_columns(hs__planner *s, const double *areas, double aspect,
-                                    int32_t least, int32_t most, int32_t rows);
+/* Writes the floorplan of the full columns in order and start. */
+void hs__planner_write_columns(hs__planner *s);
 
 /* Reads order, start and columns from s->plan; no columns if it is not one of full columns. */
 void hs__planner_read_columns(hs__planner *s);

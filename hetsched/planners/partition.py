@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -591,6 +591,9 @@ def _partition_stack(
 
 def _require_room_for_rows(problem: engine.Problem, rows: NDArray[np.float64]) -> None:
     """RowError of the first row that is not feasible."""
+    if problem.columns is None:
+        with suppress(InfeasibleError):
+            return _require_room(problem, rows.shape[1])
     sizes, firsts = np.unique(np.count_nonzero(rows, axis=-1), return_index=True)
     for size, row in sorted(zip(sizes.tolist(), firsts.tolist(), strict=True), key=itemgetter(1)):
         try:
