@@ -104,7 +104,7 @@ static hs_status try_all_orders(hs__planner *s, hs__candidates *list)
     return status;
 }
 
-hs_status hs__planner_around(hs__planner *s)
+static hs_status plan_around(hs__planner *s)
 {
     hs__candidates list = {0};
     hs_status status = try_around(s, NULL, &list);
@@ -115,6 +115,12 @@ hs_status hs__planner_around(hs__planner *s)
     mark_unproven(s, HS_PARTITION_NONRECTANGULAR);
     hs__candidates_free(&list);
     return status;
+}
+
+static hs_status try_zones_around(hs__planner *s, hs__candidates *list)
+{
+    const hs_status status = plan_around(s);
+    return status ? status : consider(s, list);
 }
 
 /* Finds the largest worker's zone around full columns of the other zones, which lie in its
@@ -198,11 +204,13 @@ static hs_status try_searches(hs__planner *s, hs__candidates *list)
 
 /* ---- best ------------------------------------------------------------------------------------ */
 
+static hs_status plan_best(hs__planner *s);
+
 /* Adds the plan that is best for the sum. */
 static hs_status try_best_of_sum(hs__planner *s, hs__candidates *list)
 {
     s->problem.largest = 0;
-    hs_status status = hs__planner_best(s);
+    hs_status status = plan_best(s);
     s->problem.largest = 1;
     if (status) return status;
     s->scope = "";
@@ -229,17 +237,24 @@ static hs_status try_methods(hs__planner *s, hs__candidates *list)
     else if (!status && (s->size > HS_BEST_GUILLOTINE || hs__effort_timed(s->effort)))
         status = try_searches(s, list);
     if (!status && s->size > 1 && s->size <= HS_BEST_NONRECTANGULAR)
-        status = try_method(s, HS_PARTITION_NONRECTANGULAR, list);
+        status = try_zones_around(s, list);
     else if (!status && s->size > HS_BEST_NONRECTANGULAR && !largest)
         status = try_around_largest(s, list);
     return status;
 }
 
-hs_status hs__planner_best(hs__planner *s)
+static hs_status plan_best(hs__planner *s)
 {
     hs__candidates list = {0};
     const hs_status status = try_methods(s, &list);
     if (!status) take_best(s, &list);
     hs__candidates_free(&list);
     return status;
+}
+
+hs_status hs__planner_find(hs__planner *s, int32_t method)
+{
+    if (method == HS_PARTITION_BEST) return plan_best(s);
+    if (method == HS_PARTITION_NONRECTANGULAR) return plan_around(s);
+    return hs__planner_follow(s, method);
 }

@@ -1,5 +1,4 @@
-/* hs_partition_best: a problem, its methods, the zones of a plan, and the certificate. The choice
- * between methods is in best.c. */
+/* A partition being planned: its workspace, the zones of a plan, and the methods but the best one. */
 #include "partition/planner.h"
 
 #include <math.h>
@@ -17,19 +16,7 @@
 
 static const char *const GUILLOTINE = "guillotine partitions";
 
-/* Allowance for zones that were given: of lengths in the unit square, and of areas relative to the
- * whole. */
-static const double NEAR = 1e-9;
-
 /* ---- problems -------------------------------------------------------------------------------- */
-
-static bool is_matrix(const hs_partition *x) { return x->m > 0; }
-
-/* Returns the area of the whole. */
-static double whole_of(const hs_partition *x)
-{
-    return is_matrix(x) ? (double)x->m * (double)x->n : 1.0;
-}
 
 static bool are_groups(const hs_partition *x)
 {
@@ -54,7 +41,8 @@ static bool are_options(const hs_partition *x)
         return false;
     if (x->m < 0 || x->n < 0 || x->m > side || x->n > side || (x->m > 0) != (x->n > 0))
         return false;
-    if (x->method == HS_PARTITION_CONTIGUOUS && (!is_matrix(x) || x->m > side / x->n)) return false;
+    if (x->method == HS_PARTITION_CONTIGUOUS && (!hs__is_matrix(x) || x->m > side / x->n))
+        return false;
     if (x->columns < 0 || (x->columns > 0 && x->method != HS_PARTITION_COLUMNS)) return false;
     if (given && (x->rects ? x->each < 1 || x->each > INT32_MAX / x->p : !x->plan)) return false;
     return are_groups(x);
@@ -75,7 +63,7 @@ hs_status hs__planner_open(hs__planner *s, const hs_partition *problem, const hs
         .effort = effort, .cancel = cancel, .most = 3, .scope = "", .writes_plan = true};
     if (!are_options(problem) || !hs__effort_valid(effort)) return HS_ERROR_VALUE;
     s->problem = *problem;
-    s->aspect = is_matrix(problem) ? (double)problem->n / (double)problem->m : 1.0;
+    s->aspect = hs__is_matrix(problem) ? (double)problem->n / (double)problem->m : 1.0;
     if (problem->method == HS_PARTITION_GIVEN && problem->rects && problem->each > s->most)
         s->most = problem->each;
     const size_t p = (size_t)problem->p, pieces = (size_t)s->most * p;
@@ -122,8 +110,7 @@ static double cost_of_zones(hs__planner *s)
     return sum + x->group_cost * hs__sum(2 * (int64_t)groups, s->numbers);
 }
 
-/* Measures the pieces. */
-static void measure_zones(hs__planner *s)
+void hs__planner_measure(hs__planner *s)
 {
     const int32_t p = s->problem.p;
     hs__zone_areas(p, s->pieces, s->workers, s->rects, s->areas);
@@ -145,13 +132,13 @@ static void sort_pieces(hs__planner *s, int32_t pieces)
         const int32_t at = next[worker]++;
         double *rect = s->rects + 4 * (size_t)at;
         s->workers[at] = worker;
-        if (is_matrix(&s->problem)) {
+        if (hs__is_matrix(&s->problem)) {
             const int64_t *cells = (const int64_t *)s->raw + 4 * (size_t)k;
             for (int q = 0; q < 4; q++) rect[q] = (double)cells[q];
         } else memcpy(rect, (const double *)s->raw + 4 * (size_t)k, 4 * sizeof *rect);
     }
     s->pieces = pieces;
-    measure_zones(s);
+    hs__planner_measure(s);
 }
 
 /* Computes and measures the zones of full columns in the unit square, without a tree of the
@@ -179,10 +166,10 @@ hs_status hs__planner_lay_out(hs__planner *s)
     const hs_partition *x = &s->problem;
     int32_t pieces;
     const hs_status status =
-        is_matrix(x) ? hs_floorplan_tile(x->m, x->n, x->p, x->areas, s->plan, s->length, s->cancel,
-                                         s->raw_workers, s->raw, &pieces)
-                     : hs_floorplan_rects(x->p, x->areas, x->weights, 1.0, s->plan, s->length,
-                                          s->raw_workers, s->raw, &pieces, NULL);
+        hs__is_matrix(x) ? hs_floorplan_tile(x->m, x->n, x->p, x->areas, s->plan, s->length,
+                                             s->cancel, s->raw_workers, s->raw, &pieces)
+                         : hs_floorplan_rects(x->p, x->areas, x->weights, 1.0, s->plan, s->length,
+                                              s->raw_workers, s->raw, &pieces, NULL);
     if (!status) sort_pieces(s, pieces);
     return status;
 }
@@ -191,60 +178,12 @@ double hs__planner_load(const hs__planner *s)
 {
     const hs_partition *x = &s->problem;
     double load = 0.0;
-    if (!is_matrix(x)) return 1.0;
+    if (!hs__is_matrix(x)) return 1.0;
     const double whole = hs__sum(x->p, s->areas);
     for (int32_t i = 0; i < x->p; i++)
         if (x->areas[i] > 0.0)
             load = fmax(load, s->areas[i] / whole / hs__share(x->areas[i], s->total));
     return load;
-}
-
-/* ---- zones that were given ------------------------------------------------------------------- */
-
-/* Reads the caller's rectangles that have an area. HS_ERROR_VALUE if one belongs to a worker
- * without area, or is not of whole cells in a matrix. */
-static hs_status read_rects(hs__planner *s)
-{
-    const hs_partition *x = &s->problem;
-    s->pieces = 0;
-    for (int32_t k = 0; k < x->each * x->p; k++) {
-        const double *rect = x->rects + 4 * (size_t)k;
-        for (int q = 0; q < 4; q++) {
-            if (!(rect[q] >= 0.0 && isfinite(rect[q]))) return HS_ERROR_VALUE;
-            if (is_matrix(x) && rect[q] != floor(rect[q])) return HS_ERROR_VALUE;
-        }
-        if (!(rect[2] > 0.0 && rect[3] > 0.0)) continue;
-        const int32_t worker = k / x->each;
-        if (!(x->areas[worker] > 0.0)) return HS_ERROR_VALUE;
-        memcpy(s->rects + 4 * (size_t)s->pieces, rect, 4 * sizeof *rect);
-        s->workers[s->pieces++] = worker;
-    }
-    return HS_OK;
-}
-
-static hs_status certify_rects(hs__planner *s)
-{
-    const hs_partition *x = &s->problem;
-    int32_t flaw, at[2];
-    hs_status status = read_rects(s);
-    if (!status)
-        status =
-            hs_zones_flaw(is_matrix(x) ? (double)x->m : 1.0, is_matrix(x) ? (double)x->n : 1.0,
-                          is_matrix(x) ? 0.0 : NEAR, s->pieces, s->rects, s->cancel, &flaw, at);
-    if (!status && flaw) status = HS_ERROR_VALUE;
-    if (!status) measure_zones(s);
-    return status;
-}
-
-/* Returns whether the zones have the areas asked for, up to rounding; in a matrix, within a cell. */
-static bool are_as_asked(const hs__planner *s)
-{
-    const hs_partition *x = &s->problem;
-    const double whole = whole_of(x);
-    const double most = is_matrix(x) ? 1.0 + NEAR * whole : NEAR;
-    for (int32_t i = 0; i < x->p; i++)
-        if (!(fabs(s->areas[i] - x->areas[i] / s->total * whole) < most)) return false;
-    return true;
 }
 
 /* ---- methods --------------------------------------------------------------------------------- */
@@ -265,8 +204,8 @@ static hs_status plan_columns(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
     const int32_t p = x->p;
-    const int32_t columns_of_matrix = is_matrix(x) && x->n < p ? (int32_t)x->n : p;
-    const int32_t rows = is_matrix(x) && x->m < p ? (int32_t)x->m : p;
+    const int32_t columns_of_matrix = hs__is_matrix(x) && x->n < p ? (int32_t)x->n : p;
+    const int32_t rows = hs__is_matrix(x) && x->m < p ? (int32_t)x->m : p;
     const int32_t least = x->columns ? x->columns : 1;
     const int32_t most = x->columns ? x->columns : columns_of_matrix;
     double cost;
@@ -299,22 +238,6 @@ void hs__planner_read_columns(hs__planner *s)
     for (int32_t k = 0; k < size; k++)
         if (!joined[k]) s->start[s->columns++] = k;
     s->start[s->columns] = size;
-}
-
-/* Leaves out workers that get nothing in a matrix, and columns without workers. */
-static void drop_idle_workers(hs__planner *s)
-{
-    int32_t size = 0;
-    int32_t columns = 0;
-    for (int32_t j = 0; j < s->columns; j++) {
-        const int32_t from = s->start[j], end = s->start[j + 1];
-        const int32_t before = size;
-        for (int32_t k = from; k < end; k++)
-            if (s->areas[s->order[k]] > 0.0) s->order[size++] = s->order[k];
-        if (size > before) s->start[columns++] = before;
-    }
-    s->start[columns] = size;
-    s->columns = columns;
 }
 
 static hs_status plan_interval(hs__planner *s)
@@ -388,16 +311,15 @@ hs_status hs__planner_follow(hs__planner *s, int32_t method)
         break;
     case HS_PARTITION_INTERVAL: status = plan_interval(s); break;
     case HS_PARTITION_GUILLOTINE: status = plan_guillotine(s); break;
-    case HS_PARTITION_NONRECTANGULAR: status = hs__planner_around(s); break;
     default: status = plan_by_rule(s, method); break;
     }
-    if (is_matrix(&s->problem)) s->scope = "";
+    if (hs__is_matrix(&s->problem)) s->scope = "";
     return status;
 }
 
-/* ---- plans and their certificates ------------------------------------------------------------ */
+/* ---- plans with their zones ------------------------------------------------------------------ */
 
-static hs_status plan_contiguous(hs__planner *s)
+hs_status hs__planner_contiguous(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
     int32_t pieces;
@@ -408,21 +330,7 @@ static hs_status plan_contiguous(hs__planner *s)
     return status;
 }
 
-static hs_status plan_given(hs__planner *s)
-{
-    const hs_partition *x = &s->problem;
-    s->method = HS_PARTITION_GIVEN;
-    if (x->rects) return certify_rects(s);
-    if (x->length < 1 || x->length >= 2 * x->p) return HS_ERROR_VALUE;
-    memcpy(s->plan, x->plan, (size_t)x->length * sizeof *s->plan);
-    s->length = x->length;
-    const hs_status status = hs__planner_lay_out(s);
-    if (!status) hs__planner_read_columns(s);
-    return status;
-}
-
-/* Does the same for columns in the unit square. */
-static hs_status plan_square_columns(hs__planner *s)
+hs_status hs__planner_square_columns(hs__planner *s)
 {
     const hs_status status = plan_columns(s);
     if (status) return status;
@@ -430,113 +338,4 @@ static hs_status plan_square_columns(hs__planner *s)
     s->scope = scope_of_columns(&s->problem);
     lay_out_columns(s);
     return HS_OK;
-}
-
-/* Computes the lower bound on the cost of zones and groups with these areas. */
-static hs_status find_bound(hs__planner *s, double *bound)
-{
-    const hs_partition *x = &s->problem;
-    const hs_status status =
-        hs_zones_bound(x->p, s->areas, x->weights, is_matrix(x) ? (double)x->m : 1.0,
-                       is_matrix(x) ? (double)x->n : 1.0, x->largest, bound);
-    if (status || !x->groups) return status;
-    int32_t groups = 0;
-    memset(s->numbers, 0, (size_t)x->p * sizeof *s->numbers);
-    for (int32_t i = 0; i < x->p; i++) {
-        s->numbers[x->groups[i]] += s->areas[i];
-        groups = x->groups[i] >= groups ? x->groups[i] + 1 : groups;
-    }
-    for (int32_t g = 0; g < groups; g++) s->numbers[g] = sqrt(s->numbers[g]);
-    *bound += x->group_cost * 2.0 * hs__sum(groups, s->numbers);
-    return HS_OK;
-}
-
-static hs_status certify(hs__planner *s, hs_certificate *certificate)
-{
-    double bound;
-    if (!isfinite(s->cost)) return HS_ERROR_VALUE;
-    hs_status status = find_bound(s, &bound);
-    if (!status) status = hs_certificate_of("cost", HS_MINIMISED, s->cost, bound, certificate);
-    if (status) return status;
-    certificate->scope = s->scope;
-    if (s->problem.rects && certificate->optimal && !are_as_asked(s)) {
-        certificate->optimal = 0;
-        certificate->scope = "zones of the areas that they have";
-    }
-    return HS_OK;
-}
-
-static hs_status solve(hs__planner *s)
-{
-    const hs_partition *x = &s->problem;
-    if (x->method == HS_PARTITION_GIVEN) return plan_given(s);
-    if (x->method == HS_PARTITION_CONTIGUOUS) return plan_contiguous(s);
-    if (x->method == HS_PARTITION_COLUMNS && !is_matrix(x)) return plan_square_columns(s);
-    const hs_status status = x->method != HS_PARTITION_BEST ? hs__planner_follow(s, x->method)
-                             : x->groups ? hs__planner_follow(s, HS_PARTITION_INTERVAL)
-                                         : hs__planner_best(s);
-    return status ? status : hs__planner_lay_out(s);
-}
-
-hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *rects,
-                            hs_certificate *certificate)
-{
-    hs_partition *x = &s->problem;
-    x->areas = areas;
-    x->rects = x->method == HS_PARTITION_GIVEN ? rects : NULL;
-    s->total = hs__partition_total(x->p, areas, x->weights, s->aspect, &s->size);
-    s->length = s->columns = 0;
-    s->scope = "";
-    if (!(s->total > 0.0)) return HS_ERROR_VALUE;
-    if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-    if (is_matrix(x) && x->m < s->size && x->n < s->size && x->m * x->n < s->size)
-        return HS_ERROR_INFEASIBLE;
-    hs_status status = solve(s);
-    if (!status) status = certify(s, certificate);
-    if (!status && s->columns) drop_idle_workers(s);
-    return status;
-}
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-/* Lets the planner work in the caller's arrays: for a million workers, copies would take a large part
- * of the time. */
-static void use_arrays(hs__planner *s, const hs_partition_plan *plan)
-{
-    if (plan->plan) s->plan = plan->plan;
-    if (plan->order) s->order = plan->order;
-    if (plan->column_start) s->start = plan->column_start;
-    if (plan->workers) s->workers = plan->workers;
-    if (plan->rects) s->rects = plan->rects;
-    if (plan->areas) s->areas = plan->areas;
-}
-
-static void write_result(const hs__planner *s, hs_partition_plan *plan)
-{
-    const size_t sides = 4 * (size_t)s->pieces;
-    plan->method = s->method;
-    plan->length = s->length;
-    plan->columns = s->columns;
-    plan->pieces = s->pieces;
-    for (size_t k = 0; k < sides && plan->cells && is_matrix(&s->problem); k++)
-        plan->cells[k] = (int64_t)s->rects[k];
-}
-
-hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort, const int *cancel,
-                            hs_partition_plan *plan, hs_certificate *certificate)
-{
-    if (!problem || !problem->areas || !plan || !certificate) return HS_ERROR_VALUE;
-    hs__planner s;
-    hs_certificate found;
-    hs_status status = hs__planner_open(&s, problem, effort, cancel);
-    if (!status) {
-        use_arrays(&s, plan);
-        status = hs__planner_solve(&s, problem->areas, problem->rects, &found);
-    }
-    if (!status) {
-        write_result(&s, plan);
-        *certificate = found;
-    }
-    hs__planner_close(&s);
-    return status;
 }

@@ -39,6 +39,8 @@ typedef struct {
     void *memory;
 } hs__planner;
 
+static inline bool hs__is_matrix(const hs_partition *x) { return x->m > 0; }
+
 /* Checks all of a problem but its areas and rectangles, and allocates. O(p). Call hs__planner_close
  * also after a failure. */
 hs_status hs__planner_open(hs__planner *s, const hs_partition *problem, const hs_effort *effort,
@@ -50,21 +52,25 @@ void hs__planner_close(hs__planner *s);
 hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *rects,
                             hs_certificate *certificate);
 
-/* Finds the best plan by all methods that take a short time for so many workers; fills plan,
- * method, scope and columns, without zones. */
-hs_status hs__planner_best(hs__planner *s);
+/* Finds the plan of any method with a floorplan, without zones; fills plan, method, scope and
+ * columns. HS_ERROR_UNSUPPORTED if the method takes no such problem. */
+hs_status hs__planner_find(hs__planner *s, int32_t method);
 
-/* Finds the plan of one method, without zones. HS_ERROR_UNSUPPORTED if it takes no such problem. */
+/* Does the same for the methods but HS_PARTITION_BEST and HS_PARTITION_NONRECTANGULAR. */
 hs_status hs__planner_follow(hs__planner *s, int32_t method);
 
-/* Finds the best plan with zones around other zones. */
-hs_status hs__planner_around(hs__planner *s);
+/* Find the plan and its zones: runs of cells; full columns in the unit square. */
+hs_status hs__planner_contiguous(hs__planner *s);
+hs_status hs__planner_square_columns(hs__planner *s);
 
 /* Writes the floorplan of the full columns in order and start. */
 void hs__planner_write_columns(hs__planner *s);
 
 /* Reads order, start and columns from s->plan; no columns if it is not one of full columns. */
 void hs__planner_read_columns(hs__planner *s);
+
+/* Computes areas, spans and cost of the pieces. */
+void hs__planner_measure(hs__planner *s);
 
 /* Computes the zones of s->plan, and their cost. */
 hs_status hs__planner_lay_out(hs__planner *s);

@@ -20,7 +20,7 @@ static const double times[] = {1, 2, 4}, few[] = {.1, .2, .3}, ones[] = {1, 1, 1
                     table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 static const double links[P * P] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
 static const int32_t zeros[16], order3[] = {0, 1, 2}, plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE},
-                                tree3[] = {0, 1, -1, 2, -2}, starts[] = {0, 2, P}, served6[6];
+                                tree3[] = {0, 1, -1, 2, -2}, served6[6];
 static const int64_t counts[] = {5, 0, 0}, rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2},
                      memory[] = {60, 60, 60}, rows4[] = {0, 1, 3, N}, widths[] = {1, 2, 1};
 static int32_t ints[64], more[64], one_int;

@@ -593,7 +593,8 @@ def _require_room_for_rows(problem: engine.Problem, rows: NDArray[np.float64]) -
     """RowError of the first row that is not feasible."""
     if problem.columns is None:
         with suppress(InfeasibleError):
-            return _require_room(problem, rows.shape[1])
+            _require_room(problem, rows.shape[1])
+            return
     sizes, firsts = np.unique(np.count_nonzero(rows, axis=-1), return_index=True)
     for size, row in sorted(zip(sizes.tolist(), firsts.tolist(), strict=True), key=itemgetter(1)):
         try:
