@@ -1,4 +1,4 @@
-/* A partition being planned: its workspace, the zones of a plan, and the methods but the best one. */
+/* A partition being planned: its workspace, the zones of a plan, and most methods. */
 #include "partition/planner.h"
 
 #include <math.h>

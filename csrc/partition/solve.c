@@ -54,7 +54,7 @@ static hs_status certify_rects(hs__planner *s)
     return status;
 }
 
-/* Returns whether the zones have the areas asked for, up to rounding; in a matrix, within a cell. */
+/* Returns whether the zones have the areas asked for, up to rounding, or within a cell. */
 static bool are_as_asked(const hs__planner *s)
 {
     const hs_partition *x = &s->problem;
@@ -163,8 +163,8 @@ hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *r
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Lets the planner work in the caller's arrays: for a million workers, copies would take a large part
- * of the time. */
+/* Lets the planner work in the caller's arrays: for a million workers, copies would take a large
+ * part of the time. */
 static void use_arrays(hs__planner *s, const hs_partition_plan *plan)
 {
     if (plan->plan) s->plan = plan->plan;

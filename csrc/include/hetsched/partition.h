@@ -276,8 +276,8 @@ typedef enum hs_partition_method {
 } hs_partition_method;
 
 /* Most workers for which BEST tries a method, because it then takes about a second. Above
- * HS_BEST_INTERVAL, BEST tries some of the intervals, see `reach`; above HS_BEST_NONRECTANGULAR, one
- * zone around full columns. */
+ * HS_BEST_INTERVAL, BEST tries some of the intervals, see `reach`; above HS_BEST_NONRECTANGULAR,
+ * one zone around full columns. */
 enum { HS_BEST_GUILLOTINE = 12, HS_BEST_INTERVAL = 128, HS_BEST_NONRECTANGULAR = 64 };
 
 /* A partition to be planned. Zero is the default of every field but p and areas.
@@ -286,8 +286,8 @@ enum { HS_BEST_GUILLOTINE = 12, HS_BEST_INTERVAL = 128, HS_BEST_NONRECTANGULAR =
  *   method      hs_partition_method
  *   m, n        rows and columns of a matrix, 1 .. 2^53, which gets integer zones; 0 and 0 for the
  *               unit square
- *   largest     0: minimise the sum of weight * (height + width); 1: minimise the largest term. Only
- *               BEST, INTERVAL and GUILLOTINE minimise it, the other methods report it
+ *   largest     0: minimise the sum of weight * (height + width); 1: minimise the largest term.
+ *               Only BEST, INTERVAL and GUILLOTINE minimise it, the other methods report it
  *   weights     [p] > 0, finite; NULL for 1
  *   groups      [p] the group of each worker, in 0 .. p - 1: the workers of a group lie in one
  *               rectangle, whose half perimeter costs group_cost. NULL for no groups. For BEST,
@@ -317,7 +317,8 @@ typedef struct hs_partition {
     int32_t length;
 } hs_partition;
 
-/* A partition found, in arrays of the caller, undefined after an error; NULL where one is not wanted.
+/* A partition found, in arrays of the caller; NULL where one is not wanted. After an error the
+ * arrays are undefined.
  *   method        out: the method that found it, never BEST
  *   plan          [2 p] out: the floorplan
  *   length        out: its entries; 0 for CONTIGUOUS and for rectangles that were given
@@ -345,20 +346,20 @@ typedef struct hs_partition_plan {
 } hs_partition_plan;
 
 /* Plans a partition.
- *   effort       of the search of BEST, or NULL; see hs_effort. Untimed, BEST searches only for more
- *                than HS_BEST_GUILLOTINE workers, with at most 60000 floorplans per worker and 2 *
- *                10^8 / workers
+ *   effort       of the search of BEST, or NULL; see hs_effort. Untimed, BEST searches only for
+ *                more than HS_BEST_GUILLOTINE workers, with at most 60000 floorplans per worker and
+ *                2 * 10^8 / workers
  *   plan         in and out, see above
  *   certificate  out: the cost, with a bound from hs_zones_bound for the areas of the zones plus
- *                group_cost * 2 sum(sqrt(area of the group)). A method's scope is in it for the unit
- *                square; with a given number of columns it is "partitions into this number of full
- *                columns". Rectangles that were given, are optimal, but are not of the areas asked
- *                for (in a matrix, within a cell), have the scope "zones of the areas that they
- *                have" and are not `optimal`
+ *                group_cost * 2 sum(sqrt(area of the group)). A method's scope is in it for the
+ *                unit square; with a given number of columns it is "partitions into this number of
+ *                full columns". Rectangles that were given, are optimal, but are not of the areas
+ *                asked for (in a matrix, within a cell), have the scope "zones of the areas that
+ *                they have" and are not `optimal`
  *
  * In a matrix, the load of a worker is (cells given / cells asked for). Of the candidates of a
- * method, only those with a largest load within 5 % of the least one count; of these, the first with
- * the least cost up to 1e-12 is taken.
+ * method, only those with a largest load within 5 % of the least one count; of these, the first
+ * with the least cost up to 1e-12 is taken.
  *
  * HS_ERROR_VALUE also if the cost overflows, or if zones that were given do not tile.
  * HS_ERROR_INFEASIBLE for more workers of positive area than cells, or a number of columns that does
