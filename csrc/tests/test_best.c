@@ -91,8 +91,8 @@ static void check_columns(const planned *found, int32_t p)
     CHECK(found->start[found->is.columns] == seen);
 }
 
-/* Plans by all methods; the best is no worse than any of them, and is what the method that won finds
- * alone. */
+/* Plans by all methods; the best is no worse than any of them, and is what the method that won
+ * finds alone. */
 static void every_method(void)
 {
     static planned best, one;

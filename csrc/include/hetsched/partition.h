@@ -362,9 +362,10 @@ typedef struct hs_partition_plan {
  * with the least cost up to 1e-12 is taken.
  *
  * HS_ERROR_VALUE also if the cost overflows, or if zones that were given do not tile.
- * HS_ERROR_INFEASIBLE for more workers of positive area than cells, or a number of columns that does
- * not fit. HS_ERROR_UNSUPPORTED if there are too many workers for the method, or too many forms of a
- * zone to keep, see the methods' functions; BEST without groups then goes on without the method.
+ * HS_ERROR_INFEASIBLE for more workers of positive area than cells, or a number of columns that
+ * does not fit. HS_ERROR_UNSUPPORTED if there are too many workers for the method, or too many
+ * forms of a zone to keep, see the methods' functions; BEST without groups then goes on without the
+ * method.
  * Time and memory are those of the methods' functions. */
 HS_API hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort,
                                    const int *cancel, hs_partition_plan *plan,
@@ -410,8 +411,8 @@ typedef enum hs_flaw {
     HS_FLAW_OVERLAP = 2,
     HS_FLAW_AREA = 3
 } hs_flaw;
-HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces,
-                               const double *rects, const int *cancel, int32_t *flaw, int32_t *at);
+HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, const double *rects,
+                               const int *cancel, int32_t *flaw, int32_t *at);
 
 /* ---- partition (3-D) ------------------------------------------------------------------------- */
 
