@@ -159,12 +159,13 @@ def times(quick: bool) -> None:
     shares = areas / areas.sum()
     print(f"\np = {p}, ms: CPU, with the wall clock below it, and CPU time / numpy.sort's")
     yardstick = timed(lambda: np.sort(areas), 21)
-    order, starts = engine.partition_columns(shares, 1.0, p, p)
     functions = {
         "numpy.sort": lambda: np.sort(areas),
         "numpy.argsort": lambda: np.argsort(areas),
         "hs_partition_columns": lambda: engine.partition_columns(shares, 1.0, p, p),
-        "hs_column_sides": lambda: engine.column_sides(shares, order, starts),
+        "hs_partition_best": lambda: engine.partition_best(
+            engine.Problem(method="columns"), shares
+        ),
         "hs.partition, method columns": lambda: hs.partition(areas, "columns"),
         "the same with pieces and names": lambda: (
             (plan := hs.partition(areas, "columns")).pieces is plan.names

@@ -282,6 +282,80 @@ static void columns(bytes *in)
         HOLDS(guillotine <= *cost * (1 + 1e-9));
 }
 
+/* Draws a problem of any method and option, mostly a valid one. */
+static hs_partition draw_problem(bytes *in, int32_t p, taste kind)
+{
+    hs_partition x = {.p = p, .method = pick_below(in, HS_PARTITION_SEARCH)};
+    x.areas = draw_values_or_zeros(in, p, kind);
+    if (pick_below(in, 2)) x.weights = draw_values(in, p, kind);
+    if (pick_below(in, 3) == 0) x.m = draw_side(in);
+    if (x.m) x.n = draw_side(in);
+    x.largest = pick_below(in, 4) == 0;
+    if (pick_below(in, 4) == 0) {
+        x.method = pick_below(in, 2) ? HS_PARTITION_INTERVAL : HS_PARTITION_BEST;
+        x.largest = 0;
+        x.groups = draw_indices(in, p, p);
+        x.group_cost = draw_value(in, kind);
+    }
+    if (x.method == HS_PARTITION_COLUMNS && pick_below(in, 2)) x.columns = draw_small(in, p + 1);
+    if (pick_below(in, 4) == 0) {
+        x.method = HS_PARTITION_GIVEN;
+        x.each = draw_small(in, 3);
+        double *rects = new_buffer(in, 4 * (size_t)x.each * (size_t)p * sizeof *rects);
+        const int wild = take_byte(in) > 200;
+        for (int32_t k = 0; k < 4 * x.each * p; k++)
+            rects[k] = wild ? draw_wild(in) : 0.25 * pick_below(in, 5) * (x.m ? 4 : 1);
+        x.rects = rects;
+    }
+    if (take_byte(in) > 240) x.method = (int32_t)take_byte(in) - 2;
+    if (take_byte(in) > 240) x.n = draw_extreme(in);
+    return x;
+}
+
+/* The best plan of a problem: its zones tile, and a stack of it has the same certificate. */
+static void drivers(bytes *in)
+{
+    const taste kind = taste_of(in);
+    const int32_t p = draw_small(in, 4);
+    const hs_partition x = draw_problem(in, p, kind);
+    const hs_effort effort = {.seed = take_byte(in)};
+    const size_t pieces = 3 * (size_t)p;
+    hs_partition_plan plan = {.plan = new_buffer(in, 2 * (size_t)p * sizeof(int32_t)),
+                              .order = new_buffer(in, (size_t)p * sizeof(int32_t)),
+                              .column_start = new_buffer(in, ((size_t)p + 1) * sizeof(int32_t)),
+                              .workers = new_buffer(in, pieces * sizeof(int32_t)),
+                              .rects = new_buffer(in, 4 * pieces * sizeof(double)),
+                              .cells = new_buffer(in, 4 * pieces * sizeof(int64_t)),
+                              .areas = new_buffer(in, (size_t)p * sizeof(double))};
+    hs_certificate *found = new_output(in, sizeof *found);
+    const hs_status status = hs_partition_best(&x, &effort, NULL, &plan, found);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
+          status == HS_ERROR_UNSUPPORTED);
+    HOLDS(status == HS_OK || (outputs_untouched(in) && plan.pieces == 0));
+    double cost;
+    double bound;
+    int32_t optimal;
+    int64_t failed;
+    HOLDS(hs_partition_batch(1, &x, &effort, NULL, &cost, &bound, &optimal, NULL, &failed) ==
+          status);
+    if (status) return;
+    HOLDS(failed == -1 && cost == found->value && bound == found->bound &&
+          optimal == found->optimal);
+    HOLDS(plan.pieces >= 1 && plan.pieces <= 3 * p && bound <= cost);
+    HOLDS(plan.length >= 0 && plan.length < 2 * p && plan.columns >= 0 && plan.columns <= p);
+    for (int32_t k = 0; k < plan.pieces; k++) {
+        HOLDS(plan.workers[k] >= 0 && plan.workers[k] < p && x.areas[plan.workers[k]] > 0.0);
+        HOLDS(k == 0 || plan.workers[k] >= plan.workers[k - 1]);
+    }
+    if (plan.columns) HOLDS(all_different(plan.column_start[plan.columns], plan.order, p));
+    if (x.m) check_tiles(in, x.m, x.n, p, plan.workers, plan.cells, plan.pieces);
+    else if (is_tame(kind)) {
+        int32_t flaw, at[2];
+        HOLDS(hs_zones_flaw(1, 1, 1e-9, plan.pieces, plan.rects, NULL, &flaw, at) == HS_OK &&
+              flaw == HS_FLAW_NONE);
+    }
+}
+
 static void contiguous(bytes *in)
 {
     const int32_t p = draw_small(in, MOST_P);
@@ -449,4 +523,5 @@ static void trees(bytes *in)
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));
 }
 
-HARNESS(readers, planners, planners, columns, contiguous, cuboids, best_cuboids, trees)
+HARNESS(readers, planners, planners, columns, drivers, drivers, contiguous, cuboids, best_cuboids,
+        trees)

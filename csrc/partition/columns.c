@@ -112,14 +112,12 @@ size_t hs__columns_space(int32_t p)
     return 2 * length * sizeof(double) + 3 * length * sizeof(int32_t);
 }
 
-hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns,
-                      int32_t max_columns, int32_t max_rows, const int *cancel, void *space,
-                      int32_t *order, int32_t *column_start, int32_t *columns, double *cost)
+hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size, double aspect,
+                      int32_t min_columns, int32_t max_columns, int32_t max_rows, const int *cancel,
+                      void *space, int32_t *order, int32_t *column_start, int32_t *columns,
+                      double *cost)
 {
-    int32_t size;
-    const double total = hs__partition_total(p, areas, NULL, aspect, &size);
-    if (!(total > 0.0) || min_columns < 1 || max_columns < min_columns || max_rows < 1)
-        return HS_ERROR_VALUE;
+    if (min_columns < 1 || max_columns < min_columns || max_rows < 1) return HS_ERROR_VALUE;
     if ((int64_t)max_columns * max_rows < size || min_columns > size) return HS_ERROR_INFEASIBLE;
 
     size_t length = (size_t)size + 1;
@@ -176,11 +174,15 @@ hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, in
                                int32_t *order, int32_t *column_start, int32_t *columns,
                                double *cost)
 {
+    int32_t size;
     if (p < 1 || !areas || !order || !column_start || !columns || !cost) return HS_ERROR_VALUE;
+    const double total = hs__partition_total(p, areas, NULL, aspect, &size);
+    if (!(total > 0.0)) return HS_ERROR_VALUE;
     void *space = malloc(hs__columns_space(p));
     if (!space) return HS_ERROR_MEMORY;
-    const hs_status status = hs__columns(p, areas, aspect, min_columns, max_columns, max_rows,
-                                         cancel, space, order, column_start, columns, cost);
+    const hs_status status =
+        hs__columns(p, areas, total, size, aspect, min_columns, max_columns, max_rows, cancel,
+                    space, order, column_start, columns, cost);
     free(space);
     return status;
 }
@@ -241,28 +243,4 @@ void hs__column_rects(int32_t p, const double *areas, double total, const int32_
             own[0] = k > column_start[j] ? tall : 0.0;
         }
     }
-}
-
-hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order,
-                          const int32_t *column_start, int32_t columns, double *sides)
-{
-    int32_t size;
-    if (!areas || !order || !column_start || !sides) return HS_ERROR_VALUE;
-    const double total = hs__partition_total(p, areas, NULL, 1.0, &size);
-    if (!(total > 0.0) || columns < 1 || columns > size || column_start[0] != 0 ||
-        column_start[columns] != size)
-        return HS_ERROR_VALUE;
-    for (int32_t j = 0; j < columns; j++)
-        if (column_start[j] >= column_start[j + 1]) return HS_ERROR_VALUE;
-    double *rects = malloc(4 * (size_t)p * sizeof *rects + hs__column_rects_space(p));
-    const hs_status status = rects ? hs__check_order(p, size, order, areas) : HS_ERROR_MEMORY;
-    if (status) {
-        free(rects);
-        return status;
-    }
-    hs__column_rects(p, areas, total, order, column_start, columns, rects + 4 * (size_t)p, rects);
-    for (int32_t i = 0; i < p; i++)
-        memcpy(sides + 2 * (size_t)i, rects + 4 * (size_t)i + 2, 2 * sizeof *sides);
-    free(rects);
-    return HS_OK;
 }

@@ -10,10 +10,12 @@
 size_t hs__columns_space(int32_t p);
 size_t hs__column_rects_space(int32_t p);
 
-/* Does the work of hs_partition_columns; the pointers must not be NULL, p > 0. */
-hs_status hs__columns(int32_t p, const double *areas, double aspect, int32_t min_columns,
-                      int32_t max_columns, int32_t max_rows, const int *cancel, void *space,
-                      int32_t *order, int32_t *column_start, int32_t *columns, double *cost);
+/* Does the work of hs_partition_columns; the pointers must not be NULL. total and size are those of
+ * hs__partition_total, which has found the areas and the aspect ratio valid. */
+hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size, double aspect,
+                      int32_t min_columns, int32_t max_columns, int32_t max_rows, const int *cancel,
+                      void *space, int32_t *order, int32_t *column_start, int32_t *columns,
+                      double *cost);
 
 /* Computes the rectangles [4 p] of full columns in the unit square: row, col, height, width of each
  * worker, all 0 for a worker without area; total is hs__partition_total. The same doubles as

@@ -22,6 +22,7 @@ static hs_pool *pool;
 static const double times[] = {1, 2, 4}, zeros[] = {0, 0, 0}, few[] = {.1, .2, .3},
                     ones[] = {1, 1, 1},
                     table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const double ones4[4 * P] = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
 static const double links[P * P] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
 static const int64_t counts[] = {5, 0, 0}, eight[8], memory[] = {60, 60, 60}, rows5[] = {5};
 static const int32_t owner[36], plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE},
@@ -236,20 +237,33 @@ static hs_status zones_bound(void)
 {
     return hs_zones_bound(P, AT(0, times), AT(2, ones), 1, 7, 0, AT(1, &one));
 }
-static hs_status column_sides(void)
-{
-    static const int32_t starts[] = {0, P};
-    return hs_column_sides(P, AT(0, times), AT(1, order3), AT(2, starts), 1, AT(3, reals));
-}
 static hs_status partition_columns(void)
 {
     return hs_partition_columns(P, AT(0, times), 1, 1, P, P, stop, AT(1, ints), AT(2, more),
                                 AT(3, &one_int), AT(4, &one));
 }
+static hs_status partition_best(void)
+{
+    const hs_partition x = {.p = P, .areas = AT(0, times), .weights = AT(4, ones)};
+    hs_partition_plan plan = {.plan = AT(5, ints), .workers = AT(6, more), .rects = AT(7, reals)};
+    const hs_effort effort = {.seed = 1};
+    return hs_partition_best(AT(1, &x), AT(8, &effort), stop, AT(2, &plan), AT(3, &certificate));
+}
 static hs_status partition_batch(void)
 {
-    return hs_partition_batch(HS_BATCH_INTERVAL, 1, P, AT(0, times), stop, AT(1, reals),
-                              AT(2, &one));
+    const hs_partition x = {
+        .p = P, .areas = AT(0, times), .method = HS_PARTITION_INTERVAL, .weights = AT(5, ones)};
+    const hs_effort effort = {.seed = 1};
+    return hs_partition_batch(1, AT(1, &x), AT(6, &effort), stop, AT(2, &one), AT(3, &another),
+                              AT(4, &one_int), AT(7, reals), AT(8, &one_long));
+}
+static hs_status zones_spans(void)
+{
+    return hs_zones_spans(P, P, AT(0, order3), AT(1, ones4), AT(2, reals), AT(3, others));
+}
+static hs_status zones_flaw(void)
+{
+    return hs_zones_flaw(1, 1, 0, P, AT(0, ones4), stop, AT(1, &one_int), AT(2, ints));
 }
 static hs_status partition_rule(void)
 {
@@ -1025,9 +1039,11 @@ static const struct {
     {"hs_floorplan_certificate", floorplan_certificate, 3, 1, 0},
     {"hs_zones_certificate", zones_certificate, 3, 1, 0},
     {"hs_zones_bound", zones_bound, 2, 1, 0},
-    {"hs_partition_batch", partition_batch, 3, 0, 1},
+    {"hs_partition_best", partition_best, 4, 5, 1},
+    {"hs_partition_batch", partition_batch, 5, 4, 1},
+    {"hs_zones_spans", zones_spans, 2, 2, 0},
+    {"hs_zones_flaw", zones_flaw, 3, 0, 1},
     {"hs_partition_columns", partition_columns, 5, 0, 1},
-    {"hs_column_sides", column_sides, 4, 0, 0},
     {"hs_partition_rule", partition_rule, 4, 0, 1},
     {"hs_partition_contiguous", partition_contiguous, 4, 0, 1},
     {"hs_partition_interval", partition_interval, 4, 3, 1},

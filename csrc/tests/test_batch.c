@@ -1,6 +1,7 @@
 /* hs_partition_batch and hs_ring_batch: each row equals the result of the function for one problem,
  * to the last bit. */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "check.h"
@@ -9,75 +10,73 @@
 
 enum { ROWS = 7, MAX = 12 };
 
-static double areas[ROWS * MAX], rects[ROWS * 4 * MAX], bounds[ROWS];
+static double areas[ROWS * MAX], rects[ROWS * 4 * MAX], costs[ROWS], bounds[ROWS];
+static int32_t are_optimal[ROWS];
 
-/* Computes the zones of the floorplan, by worker. */
-static int zones_of(int32_t p, const double *own, const int32_t *plan, int32_t length,
-                    double *zones)
+static void check_partitions(int32_t method, int32_t most, int64_t side)
 {
-    int32_t workers[2 * MAX], pieces;
-    double found[8 * MAX];
-    memset(zones, 0, 4 * (size_t)p * sizeof *zones);
-    if (hs_floorplan_rects(p, own, NULL, 1.0, plan, length, workers, found, &pieces, NULL) != HS_OK)
-        return 0;
-    for (int32_t k = 0; k < pieces; k++)
-        memcpy(zones + 4 * workers[k], found + 4 * k, 4 * sizeof *zones);
-    return 1;
-}
-
-static int plan_of(hs_batch_method method, int32_t p, const double *own, int32_t *plan,
-                   int32_t *length)
-{
-    int32_t order[MAX], start[MAX + 1], columns;
-    double cost;
-    if (method == HS_BATCH_INTERVAL)
-        return hs_partition_interval(p, own, NULL, 1.0, NULL, NULL, 0.0, 0, NULL, plan, length,
-                                     &cost) == HS_OK;
-    if (hs_partition_columns(p, own, 1.0, 1, p, p, NULL, order, start, &columns, &cost) != HS_OK)
-        return 0;
-    *length = 0;
-    for (int32_t j = 0; j < columns; j++) {
-        for (int32_t k = start[j]; k < start[j + 1]; k++) {
-            plan[(*length)++] = order[k];
-            if (k > start[j]) plan[(*length)++] = HS_ABOVE;
-        }
-        if (j > 0) plan[(*length)++] = HS_BESIDE;
-    }
-    return 1;
-}
-
-static void check_partitions(hs_batch_method method)
-{
-    for (int32_t p = 1; p <= MAX; p++) {
+    double weights[MAX];
+    for (int32_t i = 0; i < MAX; i++) weights[i] = 1 + i % 3;
+    for (int32_t p = 1; p <= most; p++) {
         for (int32_t k = 0; k < ROWS * p; k++)
             areas[k] =
                 k % p && check_random(5) == 0 ? 0.0 : pow(10, (double)check_random(1000) / 300);
-        if (!CHECK(hs_partition_batch(method, ROWS, p, areas, NULL, rects, bounds) == HS_OK))
+        hs_partition x = {.p = p,
+                          .areas = areas,
+                          .method = method,
+                          .m = side,
+                          .n = side,
+                          .weights = p % 2 ? weights : NULL,
+                          .largest = p % 3 == 0};
+        const bool single = method != HS_PARTITION_BEST && method != HS_PARTITION_SNRPP;
+        int64_t failed;
+        if (!CHECK(hs_partition_batch(ROWS, &x, NULL, NULL, costs, bounds, are_optimal,
+                                      single ? rects : NULL, &failed) == HS_OK &&
+                   failed == -1))
             return;
         for (int32_t row = 0; row < ROWS; row++) {
-            const double *own = areas + row * p;
-            double zones[4 * MAX], sizes[MAX], bound;
-            int32_t plan[2 * MAX], length;
-            if (!CHECK(plan_of(method, p, own, plan, &length) &&
-                       zones_of(p, own, plan, length, zones)))
-                return;
-            CHECK(memcmp(zones, rects + 4 * row * p, 4 * (size_t)p * sizeof *zones) == 0);
-            for (int32_t i = 0; i < p; i++) sizes[i] = zones[4 * i + 2] * zones[4 * i + 3];
-            CHECK(hs_zones_bound(p, sizes, NULL, 1, 1, 0, &bound) == HS_OK && bound == bounds[row]);
+            int32_t workers[3 * MAX];
+            double zones[12 * MAX], own[4 * MAX] = {0};
+            hs_partition_plan plan = {.workers = workers, .rects = zones};
+            hs_certificate proof;
+            x.areas = areas + row * p;
+            if (!CHECK(hs_partition_best(&x, NULL, NULL, &plan, &proof) == HS_OK)) return;
+            CHECK(proof.value == costs[row] && proof.bound == bounds[row] &&
+                  proof.optimal == are_optimal[row]);
+            for (int32_t k = 0; k < plan.pieces && single; k++)
+                memcpy(own + 4 * workers[k], zones + 4 * k, 4 * sizeof *own);
+            if (single) CHECK(memcmp(own, rects + 4 * row * p, 4 * (size_t)p * sizeof *own) == 0);
         }
     }
 }
 
 static void refusals(void)
 {
-    const double bad[] = {1, 2, 1, NAN};
-    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 0, 2, NULL, NULL, NULL, NULL) == HS_OK);
-    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, -1, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
-    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 1, 0, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
-    CHECK(hs_partition_batch((hs_batch_method)2, 1, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
-    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 1, 2, bad, NULL, rects, bounds) == HS_OK);
-    CHECK(hs_partition_batch(HS_BATCH_COLUMNS, 2, 2, bad, NULL, rects, bounds) == HS_ERROR_VALUE);
-    CHECK_SCARCE(hs_partition_batch(HS_BATCH_INTERVAL, 1, 2, bad, NULL, rects, bounds), 1);
+    const double bad[] = {1, 2, 1, NAN},
+                 slices[] = {0, 0, 1, .5, 0, .5, 1, .5, 0, 0, 1, 1, 0, 0, 1, 1};
+    hs_partition x = {.p = 2, .areas = bad, .method = HS_PARTITION_INTERVAL};
+    int64_t failed;
+#define BATCH(rows) \
+    hs_partition_batch(rows, &x, NULL, NULL, costs, bounds, are_optimal, rects, &failed)
+    CHECK(BATCH(-1) == HS_ERROR_VALUE);
+    CHECK(BATCH(1) == HS_OK && failed == -1);
+    CHECK(BATCH(2) == HS_ERROR_VALUE && failed == 1);
+    CHECK_SCARCE(BATCH(1), 1);
+    x.method = HS_PARTITION_SNRPP; /* a zone around the other one has two pieces */
+    x.areas = (const double[]){1, 1, 1, 20};
+    CHECK(BATCH(1) == HS_OK);
+    CHECK(BATCH(2) == HS_ERROR_VALUE && failed == 1);
+    x = (hs_partition){.p = 2, .areas = (const double[]){1, 1, 1, 1}};
+    x.method = HS_PARTITION_GIVEN;
+    x.rects = slices;
+    x.each = 1;
+    CHECK(BATCH(1) == HS_OK && costs[0] == 3.0 && are_optimal[0] == 1);
+    CHECK(BATCH(2) == HS_ERROR_VALUE && failed == 1);
+    x.method = HS_PARTITION_SEARCH;
+    CHECK(BATCH(1) == HS_ERROR_VALUE && failed == -1);
+    x = (hs_partition){.p = 2};
+    CHECK(BATCH(0) == HS_OK);
+#undef BATCH
 }
 
 static void rings(void)
@@ -132,8 +131,12 @@ static void rings(void)
 
 int main(void)
 {
-    check_partitions(HS_BATCH_COLUMNS);
-    check_partitions(HS_BATCH_INTERVAL);
+    check_partitions(HS_PARTITION_COLUMNS, MAX, 0);
+    check_partitions(HS_PARTITION_COLUMNS, MAX, 40);
+    check_partitions(HS_PARTITION_INTERVAL, MAX, 0);
+    check_partitions(HS_PARTITION_RECURSIVE, MAX, 0);
+    check_partitions(HS_PARTITION_SNRPP, MAX, 0);
+    check_partitions(HS_PARTITION_BEST, 4, 0);
     refusals();
     rings();
     return check_result();

@@ -326,76 +326,6 @@ static void wide_boxes(void)
     }
 }
 
-/* The sides of full columns equal the sides of the floorplan, to the last bit. */
-static void sides_of_the_floorplan(void)
-{
-    static double areas[MAX], sides[2 * MAX], rects[8 * MAX];
-    static int32_t order[MAX], start[MAX + 1], plan[2 * MAX], workers[2 * MAX];
-    for (int round = 0; round < CHECK_MANY(200, 40); round++) {
-        const int32_t p = round < 4 ? 1 + round : 1 + (int32_t)check_random(MAX);
-        int32_t columns;
-        int32_t length = 0;
-        int32_t pieces;
-        double cost;
-        /* areas over one to 13 decades, or many equal or zero */
-        areas[0] = 1;
-        for (int32_t i = 1; i < p; i++)
-            areas[i] = round % 4 ? pow(10, (double)(check_random(1000)) / 1000 * (1 + round % 13))
-                                 : (double)check_random(4);
-        if (!CHECK(hs_partition_columns(p, areas, 1.0, 1, p, p, NULL, order, start, &columns,
-                                        &cost) == HS_OK))
-            return;
-        for (int32_t j = 0; j < columns; j++) {
-            for (int32_t k = start[j]; k < start[j + 1]; k++) {
-                plan[length++] = order[k];
-                if (k > start[j]) plan[length++] = HS_ABOVE;
-            }
-            if (j > 0) plan[length++] = HS_BESIDE;
-        }
-        if (!CHECK(hs_floorplan_rects(p, areas, NULL, 1.0, plan, length, workers, rects, &pieces,
-                                      NULL) == HS_OK))
-            return;
-        if (!CHECK(hs_column_sides(p, areas, order, start, columns, sides) == HS_OK)) return;
-        for (int32_t k = 0; k < pieces; k++)
-            CHECK(sides[2 * workers[k]] == rects[4 * k + 2] &&
-                  sides[2 * workers[k] + 1] == rects[4 * k + 3]);
-        for (int32_t i = 0; i < p; i++)
-            CHECK((areas[i] > 0) == (sides[2 * i] > 0) && (areas[i] > 0) == (sides[2 * i + 1] > 0));
-    }
-}
-
-static void refused_sides(int32_t p, const double *areas, const int32_t *order,
-                          const int32_t *start, int32_t columns, int line)
-{
-    double sides[8] = {-7};
-    check_that(hs_column_sides(p, areas, order, start, columns, sides) == HS_ERROR_VALUE, "refused",
-               __FILE__, line);
-    check_that(sides[0] == -7, "sides untouched", __FILE__, line);
-}
-
-static void refusals_of_sides(void)
-{
-    const double areas[] = {1, 2, 0, 3};
-    const int32_t order[] = {0, 1, 3}, start[] = {0, 1, 3};
-    double sides[8];
-    CHECK(hs_column_sides(4, areas, order, start, 2, sides) == HS_OK && sides[0] == 1.0 &&
-          sides[4] == 0.0);
-    refused_sides(0, areas, order, start, 2, __LINE__);
-    refused_sides(4, (const double[]){1, NAN, 0, 3}, order, start, 2, __LINE__);
-    refused_sides(4, areas, order, start, 0, __LINE__);
-    refused_sides(4, areas, order, (const int32_t[]){0, 1, 2, 3, 3}, 4, __LINE__);
-    refused_sides(4, areas, order, (const int32_t[]){1, 2, 3}, 2, __LINE__);
-    refused_sides(4, areas, order, (const int32_t[]){0, 1, 2}, 2, __LINE__);
-    refused_sides(4, areas, order, (const int32_t[]){0, 0, 3}, 2, __LINE__);
-    refused_sides(4, areas, order, (const int32_t[]){0, 4, 3}, 2, __LINE__);
-    refused_sides(4, areas, (const int32_t[]){0, 1, 2}, start, 2, __LINE__);
-    refused_sides(4, areas, (const int32_t[]){0, 1, 1}, start, 2, __LINE__);
-    refused_sides(4, areas, (const int32_t[]){0, 1, 4}, start, 2, __LINE__);
-    refused_sides(4, areas, (const int32_t[]){-1, 1, 3}, start, 2, __LINE__);
-    sides[0] = -7;
-    CHECK_SCARCE(hs_column_sides(4, areas, order, start, 2, sides), sides[0] == -7);
-}
-
 static void refusals_of_few(void)
 {
     const double areas[] = {1, 2, 0, 3};
@@ -473,9 +403,7 @@ int main(void)
     every_small_case();
     many_areas();
     wide_boxes();
-    sides_of_the_floorplan();
     refusals();
-    refusals_of_sides();
     refusals_of_few();
     no_memory();
     return check_result();

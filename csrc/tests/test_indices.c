@@ -20,7 +20,7 @@ static const double times[] = {1, 2, 4}, few[] = {.1, .2, .3}, ones[] = {1, 1, 1
                     table[P * 6] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 static const double links[P * P] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
 static const int32_t zeros[16], order3[] = {0, 1, 2}, plan3[] = {0, 1, HS_ABOVE, 2, HS_BESIDE},
-                                tree3[] = {0, 1, -1, 2, -2}, starts[] = {0, 2, P}, served6[6];
+                                tree3[] = {0, 1, -1, 2, -2}, served6[6];
 static const int64_t counts[] = {5, 0, 0}, rects3[] = {0, 0, 2, 2, 2, 0, 2, 2, 0, 2, 4, 2},
                      memory[] = {60, 60, 60}, rows4[] = {0, 1, 3, N}, widths[] = {1, 2, 1};
 static int32_t ints[64], more[64], one_int;
@@ -135,8 +135,6 @@ static hs_status zones_rects(void)
 {
     return hs_zones_certificate(N, N, P, ones, P, order3, longs, &certificate);
 }
-static hs_status columns_order(void) { return hs_column_sides(P, times, list, starts, 2, reals); }
-static hs_status columns_start(void) { return hs_column_sides(P, times, order3, list, 2, reals); }
 static hs_status interval_order(void)
 {
     return hs_partition_interval(P, times, ones, 1, list, NULL, 1, 0, NULL, ints, &one_int, &one);
@@ -379,8 +377,6 @@ static const struct {
     {"hs_floorplan_certificate: plan", floorplan_certificate, plan3, 5, P},
     {"hs_partition_search: plan", partition_search, plan3, 5, P},
     {"hs_zones_certificate: workers", zones_workers, order3, P, P},
-    {"hs_column_sides: order", columns_order, order3, P, P},
-    {"hs_column_sides: column_start", columns_start, starts, 3, P + 1},
     {"hs_partition_interval: order", interval_order, order3, P, P},
     {"hs_partition_interval: groups", interval_groups, zeros, P, P},
     {"hs_partition_nonrectangular: order", nonrectangular, order3, P, P},

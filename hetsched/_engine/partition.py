@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,76 +47,227 @@ WHEEL: int = lib.HS_WHEEL
 AROUND: int = lib.HS_AROUND
 CORNERS: int = lib.HS_CORNERS
 
-#: The numbers of hs_batch_method, by the names that `partition` gives them.
-BATCHED = {"columns": lib.HS_BATCH_COLUMNS, "interval": lib.HS_BATCH_INTERVAL}
+#: The numbers of hs_partition_method, by the names that `partition` gives them.
+METHODS: dict[str, int] = {
+    "best": lib.HS_PARTITION_BEST,
+    "columns": lib.HS_PARTITION_COLUMNS,
+    "interval": lib.HS_PARTITION_INTERVAL,
+    "guillotine": lib.HS_PARTITION_GUILLOTINE,
+    "nonrectangular": lib.HS_PARTITION_NONRECTANGULAR,
+    "contiguous": lib.HS_PARTITION_CONTIGUOUS,
+    "rows": lib.HS_PARTITION_ROWS,
+    "kalinov-lastovetsky": lib.HS_PARTITION_KALINOV_LASTOVETSKY,
+    "recursive": lib.HS_PARTITION_RECURSIVE,
+    "nagamochi-abe": lib.HS_PARTITION_NAGAMOCHI_ABE,
+    "snrpp": lib.HS_PARTITION_SNRPP,
+    "kaddoura": lib.HS_PARTITION_KADDOURA,
+    "search": lib.HS_PARTITION_SEARCH,
+    "given": lib.HS_PARTITION_GIVEN,
+}
+_NAMES = {number: name for name, number in METHODS.items()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """An hs_partition without its areas.
+
+    sides : rows and columns of a matrix, or None for the unit square.
+    floorplan : the floorplan for method "given" without rectangles.
+    """
+
+    method: str
+    sides: tuple[int, int] | None = None
+    largest: bool = False
+    weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int32] | None = None
+    group_cost: float = 0.0
+    columns: int | None = None
+    floorplan: NDArray[np.int32] | None = None
+
+    def of(self, areas: NDArray[np.float64], rects: NDArray[np.float64] | None) -> Any:
+        """The hs_partition for the areas (..., p) and the rectangles (..., p, k, 4) of one set of
+        workers or of several. It does not keep the arrays alive."""
+        p = areas.shape[-1]
+        m, n = self.sides or (0, 0)
+        floorplan = self.floorplan
+        each = 0 if rects is None else rects.shape[-2]
+        return ffi.new(
+            "hs_partition *",
+            (
+                p,
+                doubles(areas.reshape(-1)),
+                METHODS[self.method],
+                m,
+                n,
+                self.largest,
+                or_null(self.weights, doubles, p),
+                or_null(self.groups, int32s, p),
+                self.group_cost,
+                self.columns or 0,
+                ffi.NULL if rects is None else doubles(rects.reshape(-1), areas.size * each * 4),
+                each,
+                or_null(floorplan, int32s),
+                0 if floorplan is None else len(floorplan),
+            ),
+        )
+
+
+class Zones:
+    """An hs_partition_plan and its certificate, for p workers with at most `each` pieces."""
+
+    def __init__(self, p: int, each: int, matrix: bool) -> None:
+        self._ints = np.empty((4 + each) * p + 1, np.int32)
+        self._rects: NDArray[Any] = np.empty((each * p, 4), np.int64 if matrix else np.float64)
+        self._starts = 2 * p, 3 * p, 4 * p + 1
+        ints, rects = int32s(self._ints), self._rects.reshape(-1)
+        self.plan = ffi.new("hs_partition_plan *")
+        self.plan.plan = ints
+        self.plan.order, self.plan.column_start, self.plan.workers = (
+            ints + start for start in self._starts
+        )
+        if matrix:
+            self.plan.cells = int64s(rects)
+        else:
+            self.plan.rects = doubles(rects)
+        self.proof = ffi.new("hs_certificate *")
+
+    @property
+    def method(self) -> str:
+        return _NAMES[self.plan.method]
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        return certificate(self.proof, "cost")
+
+    @property
+    def floorplan(self) -> tuple[int, ...]:
+        return tuple(self._ints[: self.plan.length].tolist())
+
+    @property
+    def columns(self) -> tuple[tuple[int, ...], ...]:
+        first, second, _ = self._starts
+        order = self._ints[first:second].tolist()
+        starts = self._ints[second : second + self.plan.columns + 1].tolist()
+        return tuple(tuple(order[a:b]) for a, b in itertools.pairwise(starts))
+
+    @property
+    def pieces(self) -> NDArray[Any]:
+        """(pieces, 5) worker, row, col, height, width."""
+        count, first = self.plan.pieces, self._starts[2]
+        pieces = np.empty((count, 5), self._rects.dtype)
+        pieces[:, 0] = self._ints[first : first + count]
+        pieces[:, 1:] = self._rects[:count]
+        return pieces
+
+
+#: Most workers for which a method takes some ten milliseconds.
+_BRIEF = {"best": 4, "interval": 60, "guillotine": 7, "nonrectangular": 4}
+
+
+def _is_long(problem: Problem, p: int, seconds: float | None) -> bool:
+    brief = _BRIEF.get(problem.method, LONG // 2 if problem.sides is None else 1000)
+    if problem.method == "given":
+        brief = 1000
+    return seconds is not None or p > (min(brief, 9) if problem.largest else brief)
+
+
+def partition_best(
+    problem: Problem,
+    areas: NDArray[np.float64],
+    rects: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
+) -> Zones:
+    """hs_partition_best."""
+    p = len(areas)
+    found = Zones(p, 3 if rects is None else max(3, rects.shape[-2]), problem.sides is not None)
+    given, limits = problem.of(areas, rects), effort(seed, seconds)
+    cancellable(
+        lambda cancel: lib.hs_partition_best(given, limits, cancel, found.plan, found.proof),
+        _is_long(problem, p, seconds),
+    )
+    return found
+
+
+#: Methods that give each worker one rectangle.
+_RECTANGLES = frozenset(METHODS) - {"best", "nonrectangular", "contiguous", "snrpp", "given"}
+
+
+class RowError(Exception):
+    """The engine refuses a row of a stack; `row` is its number."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
 
 
 def is_brief_batch(method: str, rows: int, p: int) -> bool:
     """Whether `partition_batch` takes less time than the start of threads for it."""
-    return rows * p * (1 if method == "columns" else p * p) <= LONG
+    if method in ("best", "guillotine", "nonrectangular"):
+        return False
+    return rows * p * (p * p if method == "interval" else 1) <= LONG
 
 
 def partition_batch(
-    method: str,
+    problem: Problem,
     areas: NDArray[np.float64],
+    rects: NDArray[np.float64] | None,
+    seed: int,
+    seconds: float | None,
     threads: int,
     progress: Callable[[float], object] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(rows, p, 4) rectangles and (rows,) bounds of hs_partition_batch; method is one of
-    BATCHED."""
+) -> dict[str, NDArray[Any]]:
+    """hs_partition_batch of areas (rows, p) and rectangles (rows, p, k, 4): cost, bound, optimal.
+
+    It includes the zones' rects (rows, p, 4) in the unit square, if the method gives each worker
+    one rectangle. RowError if the engine refuses a row.
+    """
     rows, p = areas.shape
-    rects, bounds = np.empty((rows, p, 4)), np.empty(rows)
-    inputs, zones, least = doubles(areas.reshape(-1)), doubles(rects.reshape(-1)), doubles(bounds)
+    costs, bounds, optimal = np.empty(rows), np.empty(rows), np.empty(rows, np.int32)
+    zones = None
+    if problem.sides is None and problem.method in _RECTANGLES:
+        zones = np.empty((rows, p, 4))
+    limits = effort(seed, seconds)
 
     def call(first: int, last: int, cancel: Any) -> int:
-        own = inputs + first * p, cancel, zones + 4 * first * p, least + first
-        return lib.hs_partition_batch(BATCHED[method], last - first, p, *own)  # type: ignore[no-any-return]
+        own, failed = slice(first, last), ffi.new("int64_t *")
+        given = problem.of(areas[own], None if rects is None else rects[own])
+        drawn = ffi.NULL if zones is None else doubles(zones[own].reshape(-1))
+        found = doubles(costs[own]), doubles(bounds[own]), int32s(optimal[own]), drawn, failed
+        status = lib.hs_partition_batch(last - first, given, limits, cancel, *found)
+        try:
+            check_status(status)
+        except (ValueError, NotImplementedError) as error:
+            raise RowError(first + failed[0]) from error
+        return 0
 
     over_rows(call, rows, threads, progress)
-    return rects, bounds
+    found = {"cost": costs, "bound": bounds, "optimal": optimal.astype(np.bool_)}
+    return found if zones is None else {**found, "rects": zones}
 
 
-def column_sides(
-    areas: NDArray[np.float64], order: NDArray[np.int32], starts: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """(p, 2) heights and widths of hs_column_sides."""
-    sides = np.empty((len(areas), 2))
-    p, columns = len(areas), len(starts) - 1
-    given = p, doubles(areas), int32s(order, int(starts[-1])), int32s(starts), columns
-    check_status(lib.hs_column_sides(*given, doubles(sides.reshape(-1))))
-    return sides
+def zones_spans(p: int, pieces: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(p, 2) spans and (p,) areas of hs_zones_spans, of pieces (q, 5)."""
+    spans, areas = np.empty((p, 2)), np.empty(p)
+    workers = pieces[:, 0].astype(np.int32)
+    rects = pieces[:, 1:].astype(np.float64).reshape(-1)
+    given = p, len(pieces), int32s(workers), doubles(rects)
+    check_status(lib.hs_zones_spans(*given, doubles(spans.reshape(-1)), doubles(areas)))
+    return spans, areas
 
 
-def floorplan_rects(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    plan: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.float64], float]:
-    """Workers, rectangles (q, 4) and cost of hs_floorplan_rects."""
-    p = len(areas)
-    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4))
-    pieces, cost = ffi.new("int32_t *"), ffi.new("double *")
-    check_status(
-        lib.hs_floorplan_rects(
-            p, doubles(areas), or_null(weights, doubles, p), aspect, int32s(plan), len(plan),
-            int32s(workers), doubles(rects.reshape(-1)), pieces, cost,
-        )
-    )  # fmt: skip
-    return workers[: pieces[0]], rects[: pieces[0]], cost[0]
+#: The kinds of hs_flaw.
+OUTSIDE, OVERLAP, AREA = lib.HS_FLAW_OUTSIDE, lib.HS_FLAW_OVERLAP, lib.HS_FLAW_AREA
 
 
-def floorplan_tile(
-    m: int, n: int, areas: NDArray[np.float64], plan: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Workers and integer rectangles (q, 4) of hs_floorplan_tile."""
-    p = len(areas)
-    workers, rects = np.empty(2 * p, np.int32), np.empty((2 * p, 4), np.int64)
-    pieces = ffi.new("int32_t *")
-    given = m, n, p, doubles(areas), int32s(plan), len(plan)
-    found = int32s(workers), int64s(rects.reshape(-1)), pieces
-    cancellable(lambda cancel: lib.hs_floorplan_tile(*given, cancel, *found), p > 1000)
-    return workers[: pieces[0]], rects[: pieces[0]]
+def zones_flaw(
+    m: float, n: float, near: float, rects: NDArray[np.float64]
+) -> tuple[int, tuple[int, int]]:
+    """The flaw, 0 if there is none, and the rectangles of hs_zones_flaw, of rectangles (q, 4)."""
+    flaw, at = ffi.new("int32_t *"), ffi.new("int32_t[2]")
+    given = m, n, near, len(rects), doubles(rects.reshape(-1))
+    cancellable(lambda cancel: lib.hs_zones_flaw(*given, cancel, flaw, at), len(rects) > 1000)
+    return flaw[0], (at[0], at[1])
 
 
 def _floorplan(
@@ -167,48 +320,6 @@ def partition_guillotine(
     )
 
 
-def partition_around(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    order: NDArray[np.int32] | None = None,
-) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and cost of hs_partition_nonrectangular."""
-    rest = _order(areas, order)
-    return _floorplan(
-        lib.hs_partition_nonrectangular, areas, weights, aspect, rest, long=len(areas) > 40
-    )
-
-
-def partition_narrow(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    order: NDArray[np.int32] | None = None,
-) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and largest half perimeter of hs_partition_largest."""
-    rest = _order(areas, order)
-    return _floorplan(lib.hs_partition_largest, areas, weights, aspect, rest, long=len(areas) > 9)
-
-
-def partition_search(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    plan: NDArray[np.int32],
-    seed: int,
-    evaluations: int,
-    temperature: float,
-) -> tuple[NDArray[np.int32], int, float]:
-    """Floorplan, state of the random numbers and cost: hs_partition_search on a guillotine plan."""
-    plan, state, cost = plan.copy(), ffi.new("uint64_t *", seed), ffi.new("double *")
-    p = len(areas)
-    given = p, doubles(areas), or_null(weights, doubles, p), aspect, evaluations, temperature
-    found = int32s(plan), len(plan), state, cost
-    cancellable(lambda cancel: lib.hs_partition_search(*given, cancel, *found), True)
-    return plan, state[0], cost[0]
-
-
 # The numbers of hs_rule, by the names that `partition` gives them.
 RULES = {
     "rows": lib.HS_RULE_ROWS,
@@ -232,42 +343,17 @@ def partition_rule(
     return plan[: length[0]].copy(), cost[0]
 
 
-def partition_contiguous(
-    m: int, n: int, areas: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The worker and the (row, col, height, width) of each piece of hs_partition_contiguous."""
-    p = len(areas)
-    workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
-    pieces = ffi.new("int32_t *")
-    given, found = (m, n, p, doubles(areas)), (int32s(workers), int64s(rects.reshape(-1)), pieces)
-    cancellable(lambda cancel: lib.hs_partition_contiguous(*given, cancel, *found), p > LONG)
-    return workers[: pieces[0]].copy(), rects[: pieces[0]].copy()
-
-
-def zones_bound(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    height: float,
-    width: float,
-    largest: bool,
-) -> float:
-    """hs_zones_bound."""
-    bound = ffi.new("double *")
-    p = len(areas)
-    check_status(
-        lib.hs_zones_bound(
-            p, doubles(areas), or_null(weights, doubles, p), height, width, largest, bound
-        )
-    )
-    return bound[0]  # type: ignore[no-any-return]
-
-
 CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT
-#: Most workers of hs_partition_interval, hs_partition_guillotine (without and with wheels),
-#: hs_partition_nonrectangular and hs_partition_largest (at all, and exact).
+#: Most workers for which hs_partition_best tries these methods.
+TRIED = {
+    "interval": lib.HS_BEST_INTERVAL,
+    "guillotine": lib.HS_BEST_GUILLOTINE,
+    "nonrectangular": lib.HS_BEST_NONRECTANGULAR,
+}
+#: Most workers of hs_partition_interval, hs_partition_guillotine, hs_partition_nonrectangular and
+#: hs_partition_largest (at all, and exact).
 INTERVAL_MOST: int = lib.HS_INTERVAL_MOST
 GUILLOTINE_MOST: int = lib.HS_GUILLOTINE_MOST
-WHEELS_MOST: int = lib.HS_WHEELS_MOST
 AROUND_MOST: int = lib.HS_AROUND_MOST
 LARGEST_MOST: int = lib.HS_LARGEST_MOST
 LARGEST_EXACT: int = lib.HS_LARGEST_EXACT

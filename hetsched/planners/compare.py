@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.drawn import DrawnFigure
 from .._base.table import table
-from .._engine.partition import BATCHED
 from ..errors import InfeasibleError
 from .floorplan import METHODS, slow_methods
 from .partition import Partition, partition
@@ -20,6 +19,9 @@ from .stacked import PlanStack
 if TYPE_CHECKING:
     from ..platform import Platform
 
+
+#: The methods for a stack of areas, if none are asked for: all others take long for many platforms.
+_FAST = ("columns", "interval")
 
 #: An algorithm of the user: rectangles, or a function of the areas that returns them.
 Own = Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike
@@ -84,7 +86,7 @@ def compare_partitions(
         See `partition`.
     methods : sequence of str, optional
         Default: all that can plan for so many workers, with these options, in about a second. For a
-        stack of areas: those that the engine computes for whole stacks, columns and interval.
+        stack of areas: columns and interval.
     shape, cycle_times, speeds :
         See `partition`.
     own : mapping, optional
@@ -136,10 +138,10 @@ def compare_partitions(
         found = [(method, partition(areas, method, shape, **given)) for method in asked]
         return Comparison([*found, *judged])
     if any(map(check.is_stack, (areas, cycle_times, speeds))):
-        found = [(method, partition(areas, method, shape, **given)) for method in BATCHED]
-        why = "not computed for whole stacks, so only if asked for"
+        found = [(method, partition(areas, method, shape, **given)) for method in _FAST]
+        why = "slow for many platforms, or no better, so only if asked for"
         return Comparison(
-            [*found, *judged], {method: why for method in METHODS if method not in BATCHED}
+            [*found, *judged], {method: why for method in METHODS if method not in _FAST}
         )
     size = int(np.count_nonzero(check.shares("areas", areas, cycle_times, speeds)[0]))
     objective = options.get("objective")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -16,32 +19,24 @@ from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step, certified, plain
+from ..plan import Finish, Plan, Step, plain
 from ..platform import Platform, names_of, whose
 from .floorplan import (
     CORNERS,
     FULL_COLUMNS,
     METHODS,
-    MOST_CUT,
-    Floorplan,
     Pieces,
-    Request,
     areas_of,
-    columns_of,
-    laid_out,
-    of_pieces,
-    plan_floorplan,
+    most_workers,
     require_floorplan,
     require_kind,
     require_times,
     zones,
 )
-from .stacked import PlanStack, certified_rows, one_by_one, stack_of, threads_for
+from .stacked import PlanStack, stack_of, threads_for
 
 OBJECTIVES = ("sum", "max")
 _PIECES, _TABLE = 16, 10_000_000  # most pieces of a worker, if workers times pieces exceed _TABLE
-# with these arguments a stack is planned one by one
-_NOT_BATCHED = ("shape", "link_costs", "groups", "columns")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -365,8 +360,8 @@ def partition(
         lower_bound is the sum of 2 sqrt(area), because every zone spans at best a square. For up to
         three workers it also uses the corners of the matrix. For a matrix, it uses the areas
         of the integer zones. For a stack: a PlanStack with cost, bound and optimal
-        (...). With "columns" and "interval" in the unit square, without costs of links and groups,
-        it also has rects (..., p, 4), because no Python object is made for each plan.
+        (...). In the unit square, with a method that gives each worker one rectangle, it also has
+        rects (..., p, 4).
 
     Raises
     ------
@@ -410,30 +405,152 @@ def partition(
         raise ValueError("progress is for stacks of areas")
     scaled, times = check.shares("areas", areas, cycle_times, speeds)
     p = len(scaled)
-    sides = None if shape is None else _shape(shape, int((scaled > 0).sum()))
+    given = None if rects is None else _given(rects, scaled, shape)
+    problem = _problem(
+        p, method, shape, objective, link_costs, groups, group_cost, columns, given is not None
+    )
+    _require_room(problem, int(np.count_nonzero(scaled)))
+    seed, budget = _effort(seed, budget)
+    who = whose(areas if cycle_times is None else cycle_times, p, lazily=True)
+    if given is None:
+        who["asked"] = method
+    with _told_apart(problem, scaled, given):
+        found = engine.partition_best(problem, scaled, given, seed, budget)
+    return _finished(found, problem, scaled, times, who)
+
+
+def _problem(
+    p: int,
+    method: str,
+    shape: tuple[int, int] | None,
+    objective: str,
+    link_costs: ArrayLike | None,
+    groups: ArrayLike | None,
+    group_cost: float,
+    columns: int | None,
+    given: bool,
+) -> engine.Problem:
+    """The options of a partition, or of each one of a stack; `given` means that rects are given."""
+    sides = None if shape is None else _shape(shape)
     group_cost = check.number("group_cost", group_cost, low=0.0)
     if groups is not None and (method not in ("best", "interval") or objective != "sum"):
         raise ValueError('groups are for methods "best" and "interval" with objective "sum"')
     if columns is not None and method != "columns":
         raise ValueError(f'columns is for method "columns", got "{method}"')
-    request = Request(
-        areas=scaled,
-        columns=None if columns is None else check.integer("columns", columns, low=1),
+    if given and (method != "best" or groups is not None):
+        raise ValueError("rects must be given without method and groups")
+    if method == "contiguous" and sides is None:
+        raise ValueError('method "contiguous" needs shape, because it distributes whole cells')
+    return engine.Problem(
+        method="given" if given else method,
+        sides=sides,
+        largest=objective == "max",
         weights=None if link_costs is None else _weights(link_costs, p),
         groups=None if groups is None else _groups(groups, p),
         group_cost=group_cost,
-        objective=objective,
-        sides=sides,
-        seed=check.integer("seed", seed, low=0, high=2**64 - 1),
-        budget=None if budget is None else check.number("budget", budget, low=0.0),
+        columns=None if columns is None else check.integer("columns", columns, low=1),
     )
-    who = whose(areas if cycle_times is None else cycle_times, p, lazily=True)
-    if rects is not None:
-        if method != "best" or groups is not None:
-            raise ValueError("rects must be given without method and groups")
-        return finish("given", _given(rects, request), request, times, who)
-    winner, found = plan_floorplan(method, request)
-    return finish(winner, found, request, times, {"asked": method, **who})
+
+
+def _effort(seed: int, budget: float | None) -> tuple[int, float | None]:
+    return (
+        check.integer("seed", seed, low=0, high=2**64 - 1),
+        None if budget is None else check.number("budget", budget, low=0.0),
+    )
+
+
+def _require_room(problem: engine.Problem, size: int) -> None:
+    """Raise InfeasibleError if `size` workers of positive area are too many, or columns too few."""
+    if problem.sides is not None and size > math.prod(problem.sides):
+        m, n = problem.sides
+        raise InfeasibleError(
+            f"shape ({m}, {n}) has {m * n} cells, fewer than the {size} workers of areas"
+        )
+    method = "interval" if problem.groups is not None else problem.method
+    limit = most_workers(method, problem.largest)
+    if limit is not None and size > limit:
+        aim = ' with objective "max"' if problem.largest else ""
+        raise InfeasibleError(
+            f'method "{method}"{aim} is for up to {limit} workers, areas has {size}'
+        )
+    if method == "contiguous" and problem.sides is not None and math.prod(problem.sides) > 2**53:
+        raise InfeasibleError(
+            f'method "contiguous" is for at most 2**53 cells, and shape {problem.sides} has more'
+        )
+    if problem.columns is not None:
+        m, n = problem.sides or (size, size)
+        if problem.columns > min(n, size):
+            raise InfeasibleError(
+                f"columns must be at most {min(n, size)}, the number of columns of the matrix"
+                f" and of workers, got {problem.columns}"
+            )
+        if problem.columns * m < size:
+            raise InfeasibleError(
+                f"columns must be at least {-(-size // m)} for {size} workers, got"
+                f" {problem.columns}"
+            )
+
+
+@contextmanager
+def _told_apart(
+    problem: engine.Problem, areas: NDArray[np.float64], rects: NDArray[np.float64] | None
+) -> Iterator[None]:
+    """Say why the engine refuses a problem."""
+    try:
+        yield
+    except NotImplementedError:  # the engine keeps all forms that a zone may have
+        method = "interval" if problem.groups is not None else problem.method
+        raise InfeasibleError(
+            f'method "{method}" would not end: link_costs or areas are too far apart, or have too'
+            ' few values, for so many workers. Use "columns" or "best"'
+        ) from None
+    except ValueError:
+        if rects is not None:
+            _require_tiling(rects, areas, problem.sides)
+        weights = len(areas) if problem.weights is None else problem.weights.sum()
+        if math.isfinite(
+            sum(problem.sides or (1, 1)) * (weights + problem.group_cost * len(areas))
+        ):
+            raise
+        raise ValueError(
+            "the cost overflows: give link_costs and group_cost in a larger unit"
+        ) from None
+
+
+def _finished(
+    found: engine.Zones,
+    problem: engine.Problem,
+    areas: NDArray[np.float64],
+    times: NDArray[np.float64] | None,
+    who: dict[str, Any],
+    *,
+    method: str | None = None,
+    with_columns: bool = True,
+) -> Partition:
+    """The Partition that the engine has found; times are 1 / area if None."""
+    certificate = found.certificate
+    if problem.columns is not None and certificate["scope"]:
+        plural = "s" if problem.columns > 1 else ""
+        certificate["scope"] = f"partitions into {problem.columns} full column{plural}"
+    return Partition(
+        method=method or found.method,
+        **certificate,
+        pieces=later(lambda: check.frozen(found.pieces)),
+        columns=later(lambda: found.columns if with_columns else ()),
+        floorplan=later(lambda: found.floorplan),
+        areas=check.frozen(areas),
+        shape=problem.sides,
+        cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
+        **who,
+        objective="max" if problem.largest else "sum",
+        link_costs=(
+            later(lambda: check.frozen(np.ones(len(areas))))
+            if problem.weights is None
+            else check.frozen(problem.weights)
+        ),
+        groups=None if problem.groups is None else check.frozen(problem.groups),
+        group_cost=problem.group_cost,
+    )
 
 
 def _partition_stack(
@@ -444,10 +561,7 @@ def _partition_stack(
     common: dict[str, Any],
     progress: bool | Progress | None,
 ) -> PlanStack:
-    """One partition for each row of the stack.
-
-    If the engine takes all rows at once, the rectangles are included.
-    """
+    """One partition for each row of the stack."""
     scaled, _ = check.shares("areas", areas, cycle_times, speeds, stacked=True)
     ((name, given),) = (
         (n, g)
@@ -455,38 +569,50 @@ def _partition_stack(
         if g is not None
     )
     shape, p = scaled.shape[:-1], scaled.shape[-1]
+    rows = scaled.reshape(-1, p)
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
-    method = common["method"]
+    options = {key: value for key, value in common.items() if key not in ("seed", "budget")}
+    problem = _problem(p, **options, given=rects is not None)
+    seed, budget = _effort(common["seed"], common["budget"])
+    zones = None
     if rects is not None:
-        if method != "best" or common["groups"] is not None:
-            raise ValueError("rects must be given without method and groups")
-        stacked["rects"] = _rows_of_rects(rects, shape, p)
-        method = "given"
+        zones = stacked["rects"] = _rows_of_rects(rects, shape, p)
+        zones = zones[:, :, None] if zones.ndim == 3 else zones
     with reporting(progress) as tell:
-        batched = method in engine.BATCHED and (method == "columns" or p <= MOST_CUT)
-        if (
-            batched
-            and common["objective"] == "sum"
-            and all(common[name] is None for name in _NOT_BATCHED)
-        ):
-            rows = scaled.reshape(-1, p)
-            threads = threads_for(engine.is_brief_batch(method, *rows.shape), tell)
-            rects, bound = engine.partition_batch(method, rows, threads, tell)
-            cost = (rects[..., 2] + rects[..., 3]).sum(-1)
-            bound, optimal = certified_rows(bound, cost)
-            results = {"cost": cost, "bound": bound, "optimal": optimal, "rects": rects}
-        else:
-            names: dict[str, tuple[Any, ...]] = {
-                "cost": (np.float64,),
-                "bound": (np.float64,),
-                "optimal": (np.bool_,),
-            }
-            results = one_by_one(partition, names, stacked, common, tell)
-    return stack_of(shape, method, "cost", results, partition, stacked, common)
+        try:
+            _require_room_for_rows(problem, rows)
+            threads = threads_for(engine.is_brief_batch(problem.method, *rows.shape), tell)
+            results = engine.partition_batch(problem, rows, zones, seed, budget, threads, tell)
+        except engine.RowError as error:
+            _plan_alone(error.row, stacked, common)
+            raise
+    return stack_of(shape, problem.method, "cost", results, partition, stacked, common)
+
+
+def _require_room_for_rows(problem: engine.Problem, rows: NDArray[np.float64]) -> None:
+    """RowError of the first row that is not feasible."""
+    if problem.columns is None:
+        with suppress(InfeasibleError):
+            _require_room(problem, rows.shape[1])
+            return
+    sizes, firsts = np.unique(np.count_nonzero(rows, axis=-1), return_index=True)
+    for size, row in sorted(zip(sizes.tolist(), firsts.tolist(), strict=True), key=itemgetter(1)):
+        try:
+            _require_room(problem, size)
+        except InfeasibleError as error:
+            raise engine.RowError(row) from error
+
+
+def _plan_alone(row: int, stacked: dict[str, NDArray[Any]], common: dict[str, Any]) -> None:
+    """Raise the error of a row of a stack, and say which row it is."""
+    try:
+        partition(**{name: values[row] for name, values in stacked.items()}, **common)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"platform {row} of the stack: {error}") from error
 
 
 def _rows_of_rects(rects: Any, shape: tuple[int, ...], p: int) -> NDArray[np.float64]:
-    """(platforms, p, k, 4) rectangles of a stack of that shape."""
+    """(platforms, p, 4) or (platforms, p, k, 4) rectangles of a stack of that shape."""
     given = check.reals(
         lambda: f"rects must be an array of real numbers, got {check.shown(rects)}", rects
     )
@@ -498,122 +624,42 @@ def _rows_of_rects(rects: Any, shape: tuple[int, ...], p: int) -> NDArray[np.flo
     return given.reshape(-1, *given.shape[len(shape) :])
 
 
-def _given(rects: ArrayLike, request: Request) -> Floorplan:
-    """The given zones, if they tile the matrix or the square."""
-    p, (m, n) = len(request.areas), request.sides or (1, 1)
-    given: Any = check.reals(
-        lambda: f"rects must be an array of real numbers, got {rects!r}", rects
-    )
+def _given(
+    rects: ArrayLike, areas: NDArray[np.float64], shape: tuple[int, int] | None
+) -> NDArray[np.float64]:
+    """The given zones (p, k, 4), in cells if there is a shape."""
+    p = len(areas)
+    given = check.reals(lambda: f"rects must be an array of real numbers, got {rects!r}", rects)
     if given.ndim not in (2, 3) or (len(given), given.shape[-1]) != (p, 4):
         raise ValueError(f"rects must have shape ({p}, 4) or ({p}, k, 4), got {given.shape}")
-    if request.sides is not None:
-        given = check.integers("rects", rects, low=0)
+    if shape is not None:
+        check.integers("rects", rects, low=0)
     if not np.isfinite(given).all() or (given < 0).any():
         raise ValueError("rects must be finite and not negative")
     given = given.reshape(p, -1, 4)
-    worker, place = np.nonzero((given[..., 2:] > 0).all(axis=-1))
-    if (idle := request.areas[worker] == 0).any():
-        raise ValueError(
-            f"rects[{worker[np.argmax(idle)]}] must be all zero: the worker has no area"
-        )
-    found = given[worker, place]
-    check_tiling(found, m, n, 0 if request.sides else 1e-9)
-    return of_pieces(
-        np.empty(0, np.int32), np.column_stack((worker.astype(found.dtype), found)), request
-    )
+    idle = (given[..., 2:] > 0).all(axis=-1).any(axis=-1) & (areas == 0)
+    if idle.any():
+        raise ValueError(f"rects[{np.argmax(idle)}] must be all zero: the worker has no area")
+    return given
 
 
-def check_tiling(rects: NDArray[Any], m: float, n: float, near: float) -> None:
-    """ValueError unless the rectangles (q, 4) tile an m x n box, up to `near`.
-
-    They must lie in the box, not overlap, and cover its whole area.
-    """
-    ends = rects[:, :2] + rects[:, 2:]
-    if (ends > (m + near, n + near)).any():
-        i = int(np.argmax((ends > (m + near, n + near)).any(axis=1)))
-        raise ValueError(f"rects must lie in the {m} x {n} box, got {rects[i].tolist()}")
-    order = np.argsort(rects[:, 0], kind="stable")
-    sorted_rects, sorted_ends = rects[order], ends[order]
-    for i, (_, left, *_) in enumerate(sorted_rects.tolist()):
-        bottom, right = sorted_ends[i].tolist()
-        # rectangles from here on start below this one
-        last = int(np.searchsorted(sorted_rects[:, 0], bottom - near, "left"))
-        others, their_ends = sorted_rects[i + 1 : last], sorted_ends[i + 1 : last]
-        across = np.minimum(their_ends[:, 1], right) - np.maximum(others[:, 1], left)
-        down = np.minimum(their_ends[:, 0], bottom) - others[:, 0]
-        if (both := (across > near) & (down > near)).any():
-            raise ValueError(
-                f"rects must not overlap: {sorted_rects[i].tolist()} and"
-                f" {others[int(np.argmax(both))].tolist()}"
-            )
-    covered = sum(h * w for h, w in rects[:, 2:].tolist())
-    if abs(covered - m * n) > near * m * n:
+def _require_tiling(
+    rects: NDArray[np.float64], areas: NDArray[np.float64], sides: tuple[int, int] | None
+) -> None:
+    """ValueError unless the rectangles (p, k, 4) tile the matrix, or the unit square up to 1e-9."""
+    m, n = sides or (1, 1)
+    found = rects[(rects[..., 2:] > 0).all(axis=-1)]
+    flaw, (first, second) = engine.zones_flaw(m, n, 0.0 if sides else 1e-9, found)
+    shown = (found if sides is None else found.astype(np.int64)).tolist()
+    if flaw == engine.OUTSIDE:
+        raise ValueError(f"rects must lie in the {m} x {n} box, got {shown[first]}")
+    if flaw == engine.OVERLAP:
+        raise ValueError(f"rects must not overlap: {shown[first]} and {shown[second]}")
+    if flaw == engine.AREA:
+        covered = sum(h * w for _, _, h, w in shown)
         raise ValueError(
             f"rects must cover the {m} x {n} box, but cover {covered:.12g} of its area {m * n}"
         )
-
-
-def finish(
-    method: str,
-    found: Floorplan,
-    request: Request,
-    times: NDArray[np.float64] | None,
-    who: dict[str, Any],
-) -> Partition:
-    """The Partition of a floorplan, with its certificate; times are 1 / area if None."""
-    areas, weights = request.areas, request.weights
-    if not math.isfinite(found.cost):
-        raise ValueError("the cost overflows: give link_costs and group_cost in a larger unit")
-    m, n = (1, 1) if request.sides is None else request.sides
-    actual = found.areas
-    with np.errstate(over="ignore"):  # if the bound overflows, so does the cost
-        bound = engine.zones_bound(actual, weights, m, n, request.objective == "max")
-    if request.groups is not None:
-        sums = np.bincount(request.groups, actual)
-        bound += request.group_cost * 2.0 * float(np.sqrt(sums).sum())
-
-    def columns() -> tuple[tuple[int, ...], ...]:
-        enrolled = actual > 0
-        if enrolled[areas > 0].all():
-            return found.columns
-        enlisted = (tuple(w for w in column if enrolled[w]) for column in found.columns)
-        return tuple(filter(None, enlisted))  # a small worker may get no cell of a matrix
-
-    certificate = certified(bound, cost=found.cost)
-    scope = found.scope
-    if (
-        certificate["optimal"]
-        and method == "given"
-        and not _as_asked(actual, areas, m * n, request.sides is None)
-    ):
-        certificate["optimal"], scope = False, "zones of the areas that they have"
-    return Partition(
-        method=method,
-        **certificate,
-        scope=scope,
-        pieces=later(lambda: check.frozen(found.pieces)),
-        columns=later(columns),
-        floorplan=later(lambda: tuple(found.plan.tolist())),
-        areas=check.frozen(areas),
-        shape=request.sides,
-        cycle_times=later(lambda: check.inverse(areas)) if times is None else check.frozen(times),
-        **who,
-        objective=request.objective,
-        link_costs=(
-            later(lambda: check.frozen(np.ones(len(areas))))
-            if weights is None
-            else check.frozen(weights)
-        ),
-        groups=None if request.groups is None else check.frozen(request.groups),
-        group_cost=request.group_cost,
-    )
-
-
-def _as_asked(
-    actual: NDArray[np.float64], areas: NDArray[np.float64], whole: float, exact: bool
-) -> bool:
-    """Whether the zones have the areas asked for, up to rounding; in a matrix, within one cell."""
-    return bool((np.abs(actual - areas * whole) < (1e-9 if exact else 1 + 1e-9 * whole)).all())
 
 
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
@@ -636,19 +682,14 @@ def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
     return np.unique(given, return_inverse=True)[1].astype(np.int32)
 
 
-def _shape(shape: tuple[int, int], workers: int) -> tuple[int, int]:
+def _shape(shape: tuple[int, int]) -> tuple[int, int]:
     try:
         m, n = shape
     except (TypeError, ValueError):
         raise TypeError(
             f"shape must be a pair of integers such as (100, 80), got {check.shown(shape)}"
         ) from None
-    m, n = check.integer("shape[0]", m, low=1), check.integer("shape[1]", n, low=1)
-    if workers > m * n:
-        raise InfeasibleError(
-            f"shape ({m}, {n}) has {m * n} cells, fewer than the {workers} workers of areas"
-        )
-    return m, n
+    return check.integer("shape[0]", m, low=1), check.integer("shape[1]", n, low=1)
 
 
 # ---- other areas in an old floorplan ----
@@ -706,22 +747,22 @@ def _recut(
             f"areas[{i}] is {scaled[i]:g}, it was {old.areas[i]:g}:"
             " a new floorplan is needed, call partition()"
         )
-    request = Request(
-        areas=scaled,
+    problem = engine.Problem(
+        method="given",
+        sides=old.shape,
+        largest=old.objective == "max",
         weights=None if (old.link_costs == 1.0).all() else old.link_costs,
         groups=old.groups,
         group_cost=old.group_cost,
-        objective=old.objective,
-        sides=old.shape,
-        seed=0,
-        budget=None,
+        floorplan=np.array(old.floorplan, np.int32),
     )
     who = {"asked": old.asked, **whose(areas if cycle_times is None else cycle_times, len(scaled))}
     if who["names"] == names_of(None, len(scaled)):
         who["names"] = old.names
-    floorplan = np.array(old.floorplan, np.int32)
-    found = laid_out(floorplan, request, columns_of(floorplan) if old.columns else ())
-    plan = finish(old.method, replace(found, scope=""), request, times, who)
+    with _told_apart(problem, scaled, None):
+        found = engine.partition_best(problem, scaled)
+    columns = bool(old.columns)
+    plan = _finished(found, problem, scaled, times, who, method=old.method, with_columns=columns)
     fresh = partition(
         areas,
         old.asked,
@@ -729,7 +770,7 @@ def _recut(
         cycle_times=cycle_times,
         speeds=speeds,
         objective=old.objective,
-        link_costs=request.weights,
+        link_costs=problem.weights,
         groups=old.groups,
         group_cost=old.group_cost,
     )

@@ -55,7 +55,7 @@ def check(name: str, printed: str) -> None:
     assert match, printed
     if name == "plan":
         cost, bound, gap = map(float, match.groups())
-        plan = hs.partition(areas=[8, 5, 3, 2, 2], method="guillotine", shape=(1000, 1000))
+        plan = hs.partition(areas=[8, 5, 3, 2, 2], shape=(1000, 1000))
         assert cost == plan.cost
         assert bound == pytest.approx(plan.lower_bound, abs=0.01)
         assert gap == pytest.approx(100 * plan.gap, abs=0.01)

@@ -480,12 +480,18 @@ def test_best_of_more_workers_than_all_intervals_take():
     assert plan.actual_areas == pytest.approx(plan.areas, rel=1e-9)
 
 
+def drawn_plan(areas, plan, sides=None):
+    """The zones of a floorplan."""
+    problem = engine.Problem(method="given", sides=sides, floorplan=plan)
+    return engine.partition_best(problem, areas)
+
+
 def test_some_intervals_of_many_workers():
     areas = shares_of(random_areas("lognormal", 3000, 1))
     plan, cost = engine.partition_interval(areas, None, 1.0, reach=8)
-    _, rects, drawn = engine.floorplan_rects(areas, None, 1.0, plan)
-    assert cost == pytest.approx(drawn, rel=1e-9)
-    assert cost == pytest.approx(rects[:, 2:].sum(), rel=1e-9)
+    drawn = drawn_plan(areas, plan)
+    assert cost == pytest.approx(drawn.certificate["cost"], rel=1e-9)
+    assert cost == pytest.approx(drawn.pieces[:, 3:].sum(), rel=1e-9)
     assert cost < hs.partition(areas, "columns").cost
 
 
@@ -569,15 +575,15 @@ def test_two_corners_of_given_floorplans(small, data):
         plan += [half[0]] + [x for i in half[1:] for x in (i, data.draw(st.sampled_from((-1, -2))))]
     plan = np.array([*plan, len(small), CORNERS], np.int32)
     total = np.array(areas) / sum(areas)
-    workers, rects, cost = engine.floorplan_rects(total, None, 1.0, plan)
-    pieces = [Piece(int(w), *r) for w, r in zip(workers, rects.tolist(), strict=True)]
+    found = drawn_plan(total, plan)
+    cost = found.certificate["cost"]
+    pieces = [Piece(int(worker), *rect) for worker, *rect in found.pieces.tolist()]
     assert oracle.covers(pieces, tolerance=1e-9)
     assert oracle.area_of(pieces, len(areas)) == pytest.approx(total.tolist(), rel=1e-6, abs=1e-12)
     assert cost == pytest.approx(oracle.cost(pieces, [1] * len(areas)), rel=1e-9)
     drawn = oracle.zones(plan.tolist(), total.tolist())
     assert cost == pytest.approx(oracle.cost(drawn, [1] * len(areas)), rel=1e-6)
-    workers, cells = engine.floorplan_tile(40, 50, total, plan)
-    rows = [(int(w), *r) for w, r in zip(workers, cells.tolist(), strict=True)]
+    rows = [tuple(row) for row in drawn_plan(total, plan, (40, 50)).pieces.tolist()]
     assert oracle.painted(40, 50, rows) is not None
 
 
@@ -1121,22 +1127,6 @@ def test_floorplan_operators():
     assert beside.floorplan[-1] in (BESIDE, ABOVE)
     assert postfix(hs.partition([1, 2, 3], "rows")) == [0, 1, ABOVE, 2, ABOVE]
     assert postfix(hs.partition([1], "best")) == [0]
-
-
-def test_budget_without_end(monkeypatch):
-    """The next search's length is a number whatever is left of the budget."""
-    asked = []
-
-    def search(areas, weights, aspect, plan, seed, evaluations, temperature):
-        asked.append(evaluations)
-        if len(asked) == 3:
-            raise KeyboardInterrupt
-        return plan, seed, 0.0
-
-    monkeypatch.setattr(engine, "partition_search", search)
-    with pytest.raises(KeyboardInterrupt):
-        hs.partition(np.ones(20), budget=1e308)
-    assert len(asked) == 3
 
 
 @pytest.mark.parametrize("unit", [5e-324, 1e-312, 1e-200, 1e200])

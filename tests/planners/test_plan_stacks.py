@@ -68,7 +68,7 @@ def test_partitions_in_the_engine(areas, method, data):
     st.sampled_from(["recursive", "snrpp", "best", "columns"]),
     st.sampled_from([None, (9, 12)]),
 )
-def test_partitions_one_by_one(areas, method, shape):
+def test_partitions_with_options(areas, method, shape):
     weights = np.arange(1.0, areas.shape[-1] + 1)
     stack = hs.partition(areas, method, shape, link_costs=weights)
     agrees(
@@ -324,7 +324,7 @@ STACKS = {
     "rings": lambda: hs.slice_ring(
         np.ones((600, 3)), np.random.default_rng(3).random((600, 3, 3)), 1, 1, method="greedy"
     ),
-    "one by one": lambda: hs.partition(np.random.default_rng(3).random((600, 4)), "recursive"),
+    "guillotine": lambda: hs.partition(np.random.default_rng(3).random((600, 4)), "guillotine"),
 }
 
 

@@ -331,7 +331,9 @@ def test_a_vanishing_area_costs_nothing_in_its_corner():
 
 
 def runs(m: int, n: int, areas: list[float]) -> list[tuple[int, list[int]]]:
-    workers, rects = engine.partition_contiguous(m, n, np.array(areas))
+    problem = engine.Problem(method="contiguous", sides=(m, n))
+    pieces = engine.partition_best(problem, np.array(areas)).pieces
+    workers, rects = pieces[:, 0], pieces[:, 1:]
     return list(zip(workers.tolist(), rects.tolist(), strict=True))
 
 
@@ -444,5 +446,5 @@ def test_inputs_are_untouched():
         first, again = (engine.partition_rule(rule, areas) for _ in range(2))
         assert first[0].tolist() == again[0].tolist()
         assert first[1] == again[1]
-    engine.partition_contiguous(10, 10, areas)
+    engine.partition_best(engine.Problem(method="contiguous", sides=(10, 10)), areas)
     assert areas.tolist() == PAPER

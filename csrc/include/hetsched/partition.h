@@ -109,17 +109,6 @@ HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double asp
                                       const int *cancel, int32_t *order, int32_t *column_start,
                                       int32_t *columns, double *cost);
 
-/* Computes the sides of the zones of full columns in the unit square: the same doubles as
- * hs_floorplan_rects, without its tree.
- *   order         [size] the workers of positive area, from hs_partition_columns
- *   column_start  [columns + 1] where the columns start in it, from hs_partition_columns
- *   sides         [2 p] out: height and width of each worker's zone, 0 and 0 for a worker without
- *                 area
- * HS_ERROR_VALUE if the columns do not contain each worker with positive area exactly once. Time
- * O(p). */
-HS_API hs_status hs_column_sides(int32_t p, const double *areas, const int32_t *order,
-                                 const int32_t *column_start, int32_t columns, double *sides);
-
 /* Partition rules from the literature, without weights. In all of them, only positive areas count,
  * a box is cut across its longer side (a square by HS_BESIDE), ties go to the lowest index, and
  * values that are equal up to 2^-40 are a tie.
@@ -238,21 +227,6 @@ HS_API hs_status hs_partition_largest(int32_t p, const double *areas, const doub
                                       double aspect, const int32_t *order, const int *cancel,
                                       int32_t *plan, int32_t *length, double *cost);
 
-/* Partitions the unit square for many sets of workers, each with the same result as alone: by full
- * columns, or by the cuts of the list sorted by area (hs_partition_interval, no weights), with the
- * rectangles of hs_floorplan_rects.
- *   rows    >= 0 sets
- *   areas   [rows * p] as above
- *   rects   [rows * 4 p] out: row, col, height, width of each worker, all 0 for a worker without
- *           area
- *   bounds  [rows] out: hs_zones_bound of the zones' areas
- * An error of one set is returned for the whole call; the outputs are then undefined. Memory as for
- * one set. */
-typedef enum hs_batch_method { HS_BATCH_COLUMNS = 0, HS_BATCH_INTERVAL = 1 } hs_batch_method;
-HS_API hs_status hs_partition_batch(hs_batch_method method, int64_t rows, int32_t p,
-                                    const double *areas, const int *cancel, double *rects,
-                                    double *bounds);
-
 /* Improves a floorplan by local search (annealing) over guillotine floorplans: sub-boxes are
  * exchanged, cuts turn, sub-boxes move elsewhere. The best floorplan found is never worse than the
  * first one. Call again to continue.
@@ -267,6 +241,178 @@ HS_API hs_status hs_partition_search(int32_t p, const double *areas, const doubl
                                      double aspect, int64_t evaluations, double temperature,
                                      const int *cancel, int32_t *plan, int32_t length,
                                      uint64_t *state, double *cost);
+
+/* ---- the best partition of a problem --------------------------------------------------------- */
+
+/* Methods of hs_partition_best. All but BEST and CONTIGUOUS call the function that is named.
+ *   BEST            the best of the methods below that take a short time for so many workers, then
+ *                   a search. Of equal costs the method that proves more is taken. With groups,
+ *                   INTERVAL
+ *   COLUMNS         hs_partition_columns
+ *   INTERVAL        hs_partition_interval; for the largest, hs_partition_largest of the sorted list
+ *   GUILLOTINE      hs_partition_guillotine, with pinwheels for up to HS_WHEELS_MOST workers; for
+ *                   the largest, hs_partition_largest
+ *   NONRECTANGULAR  hs_partition_nonrectangular of the sorted list, and of all lists of up to 5
+ *                   workers, and HS_RULE_SNRPP
+ *   CONTIGUOUS      hs_partition_contiguous
+ *   ROWS .. KADDOURA  hs_partition_rule
+ *   SEARCH          only as the method that won: hs_partition_search improved the best plan
+ *   GIVEN           the caller's floorplan or rectangles, to be certified */
+typedef enum hs_partition_method {
+    HS_PARTITION_BEST = 0,
+    HS_PARTITION_COLUMNS = 1,
+    HS_PARTITION_INTERVAL = 2,
+    HS_PARTITION_GUILLOTINE = 3,
+    HS_PARTITION_NONRECTANGULAR = 4,
+    HS_PARTITION_CONTIGUOUS = 5,
+    HS_PARTITION_ROWS = 6,
+    HS_PARTITION_KALINOV_LASTOVETSKY = 7,
+    HS_PARTITION_RECURSIVE = 8,
+    HS_PARTITION_NAGAMOCHI_ABE = 9,
+    HS_PARTITION_SNRPP = 10,
+    HS_PARTITION_KADDOURA = 11,
+    HS_PARTITION_SEARCH = 12,
+    HS_PARTITION_GIVEN = 13
+} hs_partition_method;
+
+/* Most workers for which BEST tries a method, because it then takes about a second. Above
+ * HS_BEST_INTERVAL, BEST tries some of the intervals, see `reach`; above HS_BEST_NONRECTANGULAR,
+ * one zone around full columns. */
+enum { HS_BEST_GUILLOTINE = 12, HS_BEST_INTERVAL = 128, HS_BEST_NONRECTANGULAR = 64 };
+
+/* A partition to be planned. Zero is the default of every field but p and areas.
+ *   p           1 .. 2^29 workers
+ *   areas       [p] >= 0, at least one positive, with a finite sum
+ *   method      hs_partition_method
+ *   m, n        rows and columns of a matrix, 1 .. 2^53, which gets integer zones; 0 and 0 for the
+ *               unit square
+ *   largest     0: minimise the sum of weight * (height + width); 1: minimise the largest term.
+ *               Only BEST, INTERVAL and GUILLOTINE minimise it, the other methods report it
+ *   weights     [p] > 0, finite; NULL for 1
+ *   groups      [p] the group of each worker, in 0 .. p - 1: the workers of a group lie in one
+ *               rectangle, whose half perimeter costs group_cost. NULL for no groups. For BEST,
+ *               INTERVAL and GIVEN, with the sum
+ *   group_cost  >= 0, finite; not read without groups
+ *   columns     number of columns for COLUMNS; 0 for the best number
+ *   rects       [4 each p] for GIVEN: row, col, height, width of `each` rectangles of every worker,
+ *               in a matrix whole numbers. Rectangles without height or width are left out. The
+ *               others must tile the matrix, or the unit square up to 1e-9 of its side, and belong
+ *               to workers of positive area
+ *   each        >= 1 rectangles of each worker in rects
+ *   plan        [length] for GIVEN without rects: a floorplan
+ *   length      entries of plan */
+typedef struct hs_partition {
+    int32_t p;
+    const double *areas;
+    int32_t method;
+    int64_t m, n;
+    int32_t largest;
+    const double *weights;
+    const int32_t *groups;
+    double group_cost;
+    int32_t columns;
+    const double *rects;
+    int32_t each;
+    const int32_t *plan;
+    int32_t length;
+} hs_partition;
+
+/* A partition found, in arrays of the caller; NULL where one is not wanted. After an error the
+ * arrays are undefined.
+ *   method        out: the method that found it, never BEST
+ *   plan          [2 p] out: the floorplan
+ *   length        out: its entries; 0 for CONTIGUOUS and for rectangles that were given
+ *   order         [p] out: the workers column by column from the left, top to bottom, without those
+ *                 that get nothing
+ *   column_start  [p + 1] out: column j holds order[column_start[j]] .. order[column_start[j + 1] -
+ *                 1]
+ *   columns       out: number of columns; 0 if the method that won does not make full columns. A
+ *                 floorplan that was given has columns if all its zones lie in full columns
+ *   workers       [most p] out: the worker of each piece, ascending; most is 3, or problem->each if
+ *                 this is larger
+ *   rects         [4 most p] out: row, col, height, width of each piece, in a matrix in cells
+ *   cells         [4 most p] out: the same as integers; only written for a matrix
+ *   pieces        out: number of pieces
+ *   areas         [p] out: area of each worker's zone, in a matrix in cells */
+typedef struct hs_partition_plan {
+    int32_t method;
+    int32_t *plan, length;
+    int32_t *order, *column_start, columns;
+    int32_t *workers;
+    double *rects;
+    int64_t *cells;
+    int32_t pieces;
+    double *areas;
+} hs_partition_plan;
+
+/* Plans a partition.
+ *   effort       of the search of BEST, or NULL; see hs_effort. Untimed, BEST searches only for
+ *                more than HS_BEST_GUILLOTINE workers, with at most 60000 floorplans per worker and
+ *                2 * 10^8 / workers
+ *   plan         in and out, see above
+ *   certificate  out: the cost, with a bound from hs_zones_bound for the areas of the zones plus
+ *                group_cost * 2 sum(sqrt(area of the group)). A method's scope is in it for the
+ *                unit square; with a given number of columns it is "partitions into this number of
+ *                full columns". Rectangles that were given, are optimal, but are not of the areas
+ *                asked for (in a matrix, within a cell), have the scope "zones of the areas that
+ *                they have" and are not `optimal`
+ *
+ * In a matrix, the load of a worker is (cells given / cells asked for). Of the candidates of a
+ * method, only those with a largest load within 5 % of the least one count; of these, the first
+ * with the least cost up to 1e-12 is taken.
+ *
+ * HS_ERROR_VALUE also if the cost overflows, or if zones that were given do not tile.
+ * HS_ERROR_INFEASIBLE for more workers of positive area than cells, or a number of columns that
+ * does not fit. HS_ERROR_UNSUPPORTED if there are too many workers for the method, or too many
+ * forms of a zone to keep, see the methods' functions; BEST without groups then goes on without the
+ * method.
+ * Time and memory are those of the methods' functions. */
+HS_API hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort,
+                                   const int *cancel, hs_partition_plan *plan,
+                                   hs_certificate *certificate);
+
+/* Plans many sets of workers with the same options, each with the same result as alone.
+ *   rows     >= 0 sets
+ *   problem  of one set, but areas is [rows * p], and for GIVEN rects is [rows * 4 each p]
+ *   rects    [rows * 4 p] out: row, col, height, width of each worker, all 0 for a worker without a
+ *            zone; or NULL. HS_ERROR_VALUE if a worker has several pieces
+ *   costs, bounds  [rows] out
+ *   optimal  [rows] out
+ *   failed   out, or NULL: the row of the set that had an error; -1 if none had
+ * An error of one set is returned for the whole call; the other outputs are then undefined. Memory
+ * as for one set. */
+HS_API hs_status hs_partition_batch(int64_t rows, const hs_partition *problem,
+                                    const hs_effort *effort, const int *cancel, double *costs,
+                                    double *bounds, int32_t *optimal, double *rects,
+                                    int64_t *failed);
+
+/* Computes what the pieces of each worker span.
+ *   pieces   >= 0 rectangles; workers [pieces] has the worker of each, in any order
+ *   rects    [4 pieces] row, col, height, width, >= 0 and finite
+ *   spans    [2 p] out, or NULL: the rows and the columns that the worker's pieces cover, each once
+ *   areas    [p] out, or NULL: the sum of height * width over the worker's pieces
+ * Time O(pieces log(pieces of one worker) + p), memory O(pieces + p). */
+HS_API hs_status hs_zones_spans(int32_t p, int32_t pieces, const int32_t *workers,
+                                const double *rects, double *spans, double *areas);
+
+/* Finds out why rectangles do not tile a box: the first flaw, in this order.
+ *   HS_FLAW_OUTSIDE  rectangle at[0] does not lie in the box
+ *   HS_FLAW_OVERLAP  rectangles at[0] and at[1] have a common part
+ *   HS_FLAW_AREA     the areas do not add up to that of the box
+ *   m, n    > 0, sides of the box
+ *   near    >= 0: lengths up to this do not count; 0 for whole numbers up to 2^53, which are exact
+ *   rects   [4 pieces] row, col, height, width, >= 0 and finite, height and width > 0
+ *   flaw    out: hs_flaw
+ *   at      [2] out: undefined where it has no meaning
+ * Time O(pieces^2) at most, O(pieces log pieces) if few rectangles begin beside each one. */
+typedef enum hs_flaw {
+    HS_FLAW_NONE = 0,
+    HS_FLAW_OUTSIDE = 1,
+    HS_FLAW_OVERLAP = 2,
+    HS_FLAW_AREA = 3
+} hs_flaw;
+HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, const double *rects,
+                               const int *cancel, int32_t *flaw, int32_t *at);
 
 /* ---- partition (3-D) ------------------------------------------------------------------------- */
 
