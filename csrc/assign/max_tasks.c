@@ -88,7 +88,9 @@ bool hs__bus_set(hs__bus *x, int32_t p, const double *cycle_times, const double 
         x->receives[x->p] = receives ? receives[i] : 0.0;
         x->p++;
     }
-    x->linked = !are_equal(p, sends) || !are_equal(p, receives);
+    x->sends_equal = are_equal(p, sends);
+    x->receives_equal = are_equal(p, receives);
+    x->linked = !x->sends_equal || !x->receives_equal;
     x->send = x->sends[0];
     x->receive = x->receives[0];
     x->sending = is_any_positive(x->p, x->sends);
@@ -116,9 +118,8 @@ hs_status hs__found_open(int32_t p, hs__room *room, hs__found *one, hs__found *o
     int32_t *ints = (int32_t *)(longs + 2 * size);
     *one = (hs__found){.counts = longs, .sends = ints, .receives = ints + size};
     if (other)
-        *other = (hs__found){.counts = longs + size,
-                             .sends = ints + 2 * size,
-                             .receives = ints + 3 * size};
+        *other = (hs__found){
+            .counts = longs + size, .sends = ints + 2 * size, .receives = ints + 3 * size};
     return HS_OK;
 }
 
@@ -179,8 +180,8 @@ hs_status hs__solve_tasks(hs__bus *x, double bound, int32_t method, int64_t want
 
 /* ---- plans ---- */
 
-hs_status hs__order_by_slots(int32_t p, const int64_t *counts, const int32_t *slots,
-                                bool from_last, double *keys, int32_t *order, int32_t *size)
+hs_status hs__order_by_slots(int32_t p, const int64_t *counts, const int32_t *slots, bool from_last,
+                             double *keys, int32_t *order, int32_t *size)
 {
     int32_t most = 0;
     for (int32_t i = 0; i < p; i++) most = slots[i] > most ? slots[i] : most;
@@ -198,7 +199,7 @@ double hs__arrivals(const hs__bus *x, int32_t q, const int32_t *order, const int
     double bus = 0.0;
     for (int32_t d = 0; d < q; d++) {
         const int32_t i = order[d];
-        bus = x->linked ? bus + x->sends[i] : (d + 1) * x->send;
+        bus = x->sends_equal ? (d + 1) * x->send : bus + x->sends[i];
         ends[i] = bus + (double)counts[i] * x->times[i];
     }
     return bus;
@@ -230,7 +231,7 @@ hs_status hs__bus_plan(hs__bus *x, int32_t p, double bound, const hs__found *fou
         hs__order_by_slots(x->p, found->counts, found->sends, false, keys, plan->send_order, &q);
     if (status == HS_OK)
         status = hs__order_by_slots(x->p, found->counts, found->receives, true, keys,
-                                plan->receive_order, &q);
+                                    plan->receive_order, &q);
     if (status != HS_OK) return status;
     double end = end_of_plan(x, found->counts, q, plan->send_order, plan->receive_order, keys);
     if (fabs(end - bound) <= HS__SETTLED * bound) end = bound;
@@ -278,8 +279,8 @@ static bool is_method_valid(const hs__bus *x, int32_t method)
            (method == HS_TASKS_PAPER && !x->linked);
 }
 
-static hs_status plan_most(hs__bus *x, const hs_task_workers *workers, double bound,
-                           int32_t method, hs__room *room, hs__found *found)
+static hs_status plan_most(hs__bus *x, const hs_task_workers *workers, double bound, int32_t method,
+                           hs__room *room, hs__found *found)
 {
     if (!hs__bus_set(x, workers->p, workers->cycle_times, workers->sends, workers->receives) ||
         !hs__bus_fits(x, bound) || !is_method_valid(x, method))
@@ -292,8 +293,8 @@ hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int32_t met
                        const hs_effort *effort, const int *cancel, hs_task_plan *plan,
                        hs_certificate *certificate)
 {
-    if (!hs__workers_given(workers) || !hs__plan_given(plan) || !certificate || !(bound > 0.0) || isinf(bound) ||
-        !hs__effort_valid(effort))
+    if (!hs__workers_given(workers) || !hs__plan_given(plan) || !certificate || !(bound > 0.0) ||
+        isinf(bound) || !hs__effort_valid(effort))
         return HS_ERROR_VALUE;
     hs__bus x;
     hs__room room = {0};

@@ -17,7 +17,7 @@ typedef struct {
     int64_t wanted;
     hs__found found; /* of the least T that was enough */
     hs__found now;
-    double enough;   /* this T, or infinite */
+    double enough;    /* this T, or infinite */
     double too_short; /* the largest T that is proven to be too short, or 0 */
 } question;
 
@@ -35,8 +35,7 @@ static hs_status is_bound_enough(question *q, double bound, bool *yes)
 /* Whether a plan does the tasks. */
 static hs_status is_plan_enough(question *q, double bound, bool *yes)
 {
-    const hs_status status =
-        hs__solve_tasks(q->x, bound, HS_TASKS_BEST, q->wanted, &q->now);
+    const hs_status status = hs__solve_tasks(q->x, bound, HS_TASKS_BEST, q->wanted, &q->now);
     *yes = status == HS_OK && q->now.tasks >= q->wanted;
     if (status != HS_OK) return status;
     if (q->now.bound < q->wanted) q->too_short = fmax(q->too_short, bound);
@@ -50,8 +49,7 @@ static hs_status is_plan_enough(question *q, double bound, bool *yes)
 /* Whether the upper bound of the best method allows the tasks. */
 static hs_status is_best_bound_enough(question *q, double bound, bool *yes)
 {
-    const hs_status status =
-        hs__solve_tasks(q->x, bound, HS_TASKS_BEST, q->wanted, &q->now);
+    const hs_status status = hs__solve_tasks(q->x, bound, HS_TASKS_BEST, q->wanted, &q->now);
     *yes = status == HS_OK && q->now.bound >= q->wanted;
     return status;
 }
@@ -85,8 +83,8 @@ static hs_status trim_counts(hs__bus *x, int64_t wanted, hs__found *found)
     for (int64_t excess; (excess = hs__sum_tasks(x->p, found->counts) - wanted) > 0;) {
         if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
         int32_t q;
-        hs_status status = hs__order_by_slots(x->p, found->counts, found->sends, false, ends,
-                                              order, &q);
+        hs_status status =
+            hs__order_by_slots(x->p, found->counts, found->sends, false, ends, order, &q);
         if (status != HS_OK) return status;
         hs__arrivals(x, q, order, found->counts, ends);
         /* the latest first, ties to the lowest index; workers without tasks come last */
@@ -104,10 +102,10 @@ static hs_status trim_counts(hs__bus *x, int64_t wanted, hs__found *found)
 /* ---- the interval of the bisection ---- */
 
 /* Returns the time of all messages in one direction. */
-static double sum_messages(const hs__bus *x, int32_t p, const double *messages)
+static double sum_messages(int32_t p, const double *messages, bool equal)
 {
     if (!messages) return 0.0;
-    if (!x->linked) return p * messages[0];
+    if (equal) return p * messages[0];
     hs__exact sum = {{0}};
     for (int32_t i = 0; i < p; i++) hs__exact_add(&sum, messages[i], 1);
     return hs__exact_rounded(&sum, false);
@@ -127,7 +125,8 @@ static hs_status find_interval(const hs__bus *x, const hs_task_workers *workers,
         hs_distribute(wanted, p, workers->cycle_times, x->cancel, counts, &least);
     free(counts);
     if (status != HS_OK) return status;
-    const double messages = sum_messages(x, p, workers->sends) + sum_messages(x, p, workers->receives);
+    const double messages = sum_messages(p, workers->sends, x->sends_equal) +
+                            sum_messages(p, workers->receives, x->receives_equal);
     double alone = INFINITY;
     double fastest = INFINITY;
     for (int32_t i = 0; i < x->p; i++) {

@@ -21,12 +21,12 @@ enum { ROUNDS = 300, FEW = 40, PATIENCE = 10, SCALE_BITS = 57, SCALE_MOST = 16 }
 
 typedef struct {
     int32_t p;
-    int64_t *scaled;          /* [p^3] */
-    int64_t *matrix;          /* [p^2] */
-    int64_t *prices;          /* [p] */
-    int32_t *tube;            /* [p^2] the best tube of each worker and column */
+    int64_t *scaled;                 /* [p^3] */
+    int64_t *matrix;                 /* [p^2] */
+    int64_t *prices;                 /* [p] */
+    int32_t *tube;                   /* [p^2] the best tube of each worker and column */
     int32_t *column, *back, *demand; /* [p] each */
-    int64_t limit;            /* of the prices' size, so that nothing overflows */
+    int64_t limit;                   /* of the prices' size, so that nothing overflows */
 } market;
 
 static hs_status open_market(hs__bus *x, int64_t *cube, market *m)

@@ -37,19 +37,20 @@ typedef struct hs__room {
 } hs__room;
 
 typedef struct hs__bus {
-    int32_t p;              /* workers that can work */
-    int32_t *worker;        /* [p] their indices in the platform */
-    double *times;          /* [p] */
-    double *sends;          /* [p] */
-    double *receives;       /* [p] */
-    bool linked;            /* messages differ between workers */
-    double send, receive;   /* otherwise: the messages of all workers */
-    bool sending, returning; /* there are messages out, and back */
-    bool answering;          /* there are messages back, if only for workers that cannot work */
+    int32_t p;                        /* workers that can work */
+    int32_t *worker;                  /* [p] their indices in the platform */
+    double *times;                    /* [p] */
+    double *sends;                    /* [p] */
+    double *receives;                 /* [p] */
+    bool sends_equal, receives_equal; /* for all workers of the platform */
+    bool linked;                      /* messages in one direction differ between workers */
+    double send, receive;             /* otherwise: the messages of all workers */
+    bool sending, returning;          /* there are messages out, and back */
+    bool answering; /* there are messages back, if only for workers that cannot work */
     const int *cancel;
     uint64_t seed;
-    double end;   /* of the search, by hs_clock; infinite if its work is fixed */
-    void *own; /* the arrays above, for room_for workers */
+    double end; /* of the search, by hs_clock; infinite if its work is fixed */
+    void *own;  /* the arrays above, for room_for workers */
     int32_t room_for;
     hs__room tried, slots, weights, cube, keys, prices;
     hs__matching matching;
@@ -77,12 +78,15 @@ static inline void hs__bus_turn(hs__bus *x)
     double *const sends = x->sends;
     const double send = x->send;
     const bool sending = x->sending;
+    const bool equal = x->sends_equal;
     x->sends = x->receives;
     x->send = x->receive;
     x->sending = x->returning;
+    x->sends_equal = x->receives_equal;
     x->receives = sends;
     x->receive = send;
     x->returning = sending;
+    x->receives_equal = equal;
 }
 
 /* Returns room for `count` entries of `size`, NULL if there is no memory. Earlier contents are

@@ -48,8 +48,8 @@ static int32_t count_slots(const hs__bus *x, double bound)
 /* Computes the tasks [p * slots] of each worker in each slot of this side, if it has slot others[i]
  * on the other side, or none if others is NULL. Slots beyond those of the bus allow no tasks.
  * Negative numbers say how many tasks are missing; `least` is the least number stored. */
-static hs_status fill_weights(const hs__bus *x, const side *s, const int32_t *others,
-                              int64_t least, int64_t *weights)
+static hs_status fill_weights(const hs__bus *x, const side *s, const int32_t *others, int64_t least,
+                              int64_t *weights)
 {
     for (int32_t i = 0; i < x->p; i++) {
         if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
@@ -112,8 +112,8 @@ static hs_status serve_by_deadlines(hs__bus *x, double bound, hs__found *found)
     int32_t *order = hs__room_take(&x->keys, 2 * (size_t)p, sizeof *order);
     if (!keys || !order) return HS_ERROR_MEMORY;
     int32_t *deadlines = order + p;
-    hs_status status = hs_task_deadlines(bound, p, x->times, x->send, p, found->counts, x->cancel,
-                                         deadlines);
+    hs_status status =
+        hs_task_deadlines(bound, p, x->times, x->send, p, found->counts, x->cancel, deadlines);
     if (status != HS_OK) return status;
     for (int32_t i = 0; i < p; i++) keys[i] = deadlines[i];
     status = hs__sort(p, keys, order);

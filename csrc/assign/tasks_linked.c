@@ -66,9 +66,9 @@ static hs_status search_orders(hs__bus *x, double bound, int64_t wanted, orders 
                                hs__found *found, int *proven)
 {
     const int32_t p = x->p;
-    hs_status status = hs__search_links(bound, p, x->times, x->sends, answers_of(x),
-                                        work_of(x, wanted), x->end, x->seed, x->cancel, &y->q,
-                                        y->send, y->receive, proven);
+    hs_status status =
+        hs__search_links(bound, p, x->times, x->sends, answers_of(x), work_of(x, wanted), x->end,
+                         x->seed, x->cancel, &y->q, y->send, y->receive, proven);
     if (status == HS_OK) status = count_in_orders(x, bound, y, found);
     if (status != HS_OK || *proven || found->tasks >= wanted) {
         number_slots(p, y, found);
@@ -117,13 +117,12 @@ hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wan
     hs__found other;
     status = cube ? hs__found_open(x->p, &x->tried, &other, NULL) : HS_ERROR_MEMORY;
     if (status == HS_OK)
-        status = hs_task_positions(bound, x->p, x->times, x->sends, x->receives, x->p, x->cancel,
-                                   cube);
+        status =
+            hs_task_positions(bound, x->p, x->times, x->sends, x->receives, x->p, x->cancel, cube);
     if (status == HS_OK)
         status = hs__price_tubes(x, cube, found->tasks, wanted, &other.bound, &other.tasks,
                                  other.sends, other.receives);
-    if (status == HS_OK)
-        found->bound = hs__max(hs__min(most, other.bound), found->tasks);
+    if (status == HS_OK) found->bound = hs__max(hs__min(most, other.bound), found->tasks);
     return status;
 }
 
@@ -135,8 +134,8 @@ static hs_status bound_by_places(hs__bus *x, double bound, int64_t *most)
     int64_t *weights = hs__room_take(&x->weights, p * p, sizeof *weights);
     int32_t *places = hs__room_take(&x->keys, p, sizeof *places);
     if (!weights || !places) return HS_ERROR_MEMORY;
-    const hs_status status = hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1,
-                                               x->cancel, weights);
+    const hs_status status =
+        hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1, x->cancel, weights);
     return status ? status : hs__match(x, x->p, x->p, weights, places, most);
 }
 

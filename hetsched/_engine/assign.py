@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, cancellable, certificate, check_status, doubles, ffi, int32s, int64s, lib
+from .ffi import (
+    LONG,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+    or_null,
+)
 from .rows import over_rows
 
 
@@ -75,14 +86,9 @@ def _task_workers(
 def _planned(call: Callable[[Any, Any, Any], int], p: int, long: bool) -> tuple[Tasks, Any]:
     """The plan and the certificate that call(cancel, plan, certificate) makes."""
     counts, orders = np.empty(p, np.int64), np.empty((2, p), np.int32)
-    plan, proof = ffi.new("hs_task_plan *"), ffi.new("hs_certificate *")
-    kept = plan.counts, plan.send_order, plan.receive_order = (
-        int64s(counts),
-        int32s(orders[0]),
-        int32s(orders[1]),
-    )
+    arrays = int64s(counts), int32s(orders[0]), int32s(orders[1])
+    plan, proof = ffi.new("hs_task_plan *", arrays), ffi.new("hs_certificate *")
     cancellable(lambda cancel: call(cancel, plan, proof), long)
-    del kept
     found = Tasks(
         TASK_METHODS[plan.method],
         counts,
@@ -188,34 +194,44 @@ def task_end(
     return end[0]  # type: ignore[no-any-return]
 
 
-def divisible_orders(
+class Divided(NamedTuple):
+    """An hs_divisible_plan."""
+
+    method: str
+    shares: NDArray[np.float64]
+    send_order: NDArray[np.int64]
+    receive_order: NDArray[np.int64]
+
+
+#: The methods of an hs_divisible_method, by their numbers; the first three can be asked for.
+DIVISIBLE_METHODS = ("best", "fifo", "lifo", "exact")
+#: Most workers for which all orders are tried.
+DIVISIBLE_PROVEN: int = lib.HS_DIVISIBLE_PROVEN
+
+
+def divisible_best(
+    size: float,
     times: NDArray[np.float64],
     sends: NDArray[np.float64],
-    receives: NDArray[np.float64],
-    out: NDArray[np.int32],
-    back: NDArray[np.int32],
-    work: int,
-    enough: float,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, bool]:
-    """Send order, receive order, shares, makespan and whether they are optimal, of
-    hs_divisible_orders."""
+    receives: NDArray[np.float64] | None,
+    method: str,
+) -> tuple[Divided, dict[str, Any]]:
+    """The plan of hs_divisible_best, and the fields of its certificate."""
     p = len(times)
-    orders, shares = (out.copy(), back.copy()), np.empty(p)
-    makespan, optimal = ffi.new("double *"), ffi.new("int *")
-    given = p, doubles(times), doubles(sends, p), doubles(receives, p), work, 1, enough
-    found = *(int32s(order, p) for order in orders), doubles(shares), makespan, optimal
+    shares, orders = np.empty(p), np.empty((2, p), np.int32)
+    arrays = doubles(shares), int32s(orders[0]), int32s(orders[1])
+    given = doubles(times), doubles(sends, p), or_null(receives, doubles, p)
+    load = ffi.new("hs_divisible_load *", (size, p, *given))
+    plan = ffi.new("hs_divisible_plan *", arrays)
+    proof, number = ffi.new("hs_certificate *"), DIVISIBLE_METHODS.index(method)
     cancellable(
-        lambda cancel: lib.hs_divisible_orders(*given, cancel, *found),
-        (p > 5 and work > 0) or p > 100,
+        lambda cancel: lib.hs_divisible_best(load, number, ffi.NULL, cancel, plan, proof),
+        (p > 5 and method == "best") or p > 100,
     )
-    return *orders, shares, makespan[0], bool(optimal[0])
-
-
-def divisible_bound(
-    times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]
-) -> float:
-    """hs_divisible_bound."""
-    bound, p = ffi.new("double *"), len(times)
-    given = p, doubles(times), doubles(sends, p), doubles(receives, p)
-    cancellable(lambda cancel: lib.hs_divisible_bound(*given, cancel, bound), p > 500)
-    return bound[0]  # type: ignore[no-any-return]
+    found = Divided(
+        DIVISIBLE_METHODS[plan.method],
+        shares,
+        orders[0, : plan.served].astype(np.int64),
+        orders[1, : plan.answering].astype(np.int64),
+    )
+    return found, certificate(proof, "makespan")

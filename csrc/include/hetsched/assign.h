@@ -252,6 +252,57 @@ HS_API hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const
                                      int32_t *receive_order, double *shares, double *makespan,
                                      int *optimal);
 
+/* A divisible load and its workers; infinite cycle-times and NULL for messages are allowed here.
+ *   size         of the load, > 0, finite
+ *   p            >= 1
+ *   cycle_times  [p] infinite for a worker that does nothing; at least one finite
+ *   sends        [p] NULL: messages out take no time
+ *   receives     [p] NULL: no messages back */
+typedef struct hs_divisible_load {
+    double size;
+    int32_t p;
+    const double *cycle_times, *sends, *receives;
+} hs_divisible_load;
+
+/* Methods. BEST takes any orders. FIFO: the answers come back in the order of the messages out, the
+ * cheapest links first, or last if an answer costs more than its message out. LIFO: in the opposite
+ * order, and the cheapest links go out first. EXACT cannot be asked for: it says that BEST tried
+ * all orders, of at most HS_DIVISIBLE_PROVEN workers. */
+typedef enum hs_divisible_method {
+    HS_DIVISIBLE_BEST = 0,
+    HS_DIVISIBLE_FIFO = 1,
+    HS_DIVISIBLE_LIFO = 2,
+    HS_DIVISIBLE_EXACT = 3
+} hs_divisible_method;
+enum { HS_DIVISIBLE_PROVEN = 6 };
+
+/* A plan. The caller sets the pointers.
+ *   shares         [p] out: their sum is the size of the load
+ *   send_order     [p] out: the `served` workers with a share, in the order of the messages out
+ *   receive_order  [p] out: the same workers in the order of the answers
+ *   served         out: the number of workers with a share
+ *   answering      out: the entries of receive_order that count: `served`, or 0 without receives
+ *   method         out: the method asked for, or HS_DIVISIBLE_EXACT
+ *   makespan       out */
+typedef struct hs_divisible_plan {
+    double *shares;
+    int32_t *send_order, *receive_order;
+    int32_t served, answering, method;
+    double makespan;
+} hs_divisible_plan;
+
+/* Divides a load such that the last answer is back as early as possible.
+ *   method       HS_DIVISIBLE_BEST, HS_DIVISIBLE_FIFO or HS_DIVISIBLE_LIFO
+ *   effort       of the search for more than HS_DIVISIBLE_PROVEN workers; NULL for the default
+ *   certificate  out: "makespan", minimised. Its scope is "all orders" if no orders and no shares
+ *                take less than makespan * (1 - 1e-12), else the kind of orders of the method
+ * HS_ERROR_VALUE also if the makespan, a share, or the time of a worker for a unit of load is beyond
+ * the range of normal numbers. BEST begins with the better one of the other two methods and ends at
+ * the bound of hs_divisible_bound; see hs_divisible_orders. */
+HS_API hs_status hs_divisible_best(const hs_divisible_load *load, int32_t method,
+                                   const hs_effort *effort, const int *cancel,
+                                   hs_divisible_plan *plan, hs_certificate *certificate);
+
 /* Computes a lower bound on the makespan of all plans for a load of 1, with all roundings accounted
  * for. It is the largest of four relaxations: only messages out wait for each other, or only
  * messages back (then the cheapest links first are optimal); the bus carries all messages, and no
