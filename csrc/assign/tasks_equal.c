@@ -165,9 +165,10 @@ static hs_status serve_one_way(hs__bus *x, double bound, int32_t slots, hs__foun
         status = fill_weights(x, &first, NULL, 0, found->counts);
         if (status == HS_OK && x->sending) status = serve_by_deadlines(x, bound, found);
     } else status = match_send_slots(x, bound, slots, found);
+    if (status != HS_OK) return status;
     found->tasks = hs__sum_tasks(x->p, found->counts);
     found->bound = found->tasks;
-    return status;
+    return HS_OK;
 }
 
 /* ---- messages in both directions ---- */
