@@ -124,9 +124,9 @@ class MaxTasks(_TaskPlan):
 
     def _on(self, platform: Platform) -> Plan:
         p = len(self.counts)
-        messages = (check.each("message", given, p) for given in (self.send, self.receive))
+        out, back = check.each("send", self.send, p), check.each("receive", self.receive, p)
         end = engine.task_end(
-            platform.cycle_times, *messages, self.send_order, self.receive_order, self.counts
+            platform.cycle_times, out, back, self.send_order, self.receive_order, self.counts
         )
         bound = max(self.T, end)
         most = max_tasks(bound, platform, self.send, self.receive).upper_bound
@@ -305,20 +305,21 @@ def _max_stack(
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
     bound = check.number("T", T, above=0.0)
     common: dict[str, Any] = {"T": bound, "method": check.choice("method", method, _METHODS)}
-    messages = []
+    messages: dict[str, NDArray[np.float64]] = {}
     for message, value in (("send", send), ("receive", receive)):
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
             stacked[message] = check.each_of(message, value, times.shape).reshape(-1, p)
-            messages.append(np.ascontiguousarray(stacked[message]))
+            messages[message] = np.ascontiguousarray(stacked[message])
         else:
             common[message] = check.number(message, value, low=0.0)
-            messages.append(np.full(p, common[message]))
+            messages[message] = np.full(p, common[message])
     rows = np.ascontiguousarray(times.reshape(-1, p))
-    _require_method(method, *messages, what=_OF_STACK)
+    out, back = messages["send"], messages["receive"]
+    _require_method(method, out, back, what=_OF_STACK)
     _require_countable(bound, rows, what=_OF_STACK)
     with reporting(progress) as tell:
         threads = threads_for(rows.size <= _BRIEF, tell)
-        tasks, bounds, counts = engine.max_tasks_rows(bound, rows, *messages, method, threads, tell)
+        tasks, bounds, counts = engine.max_tasks_rows(bound, rows, out, back, method, threads, tell)
     results = {"tasks": tasks, "bound": bounds, "optimal": tasks == bounds, "counts": counts}
     return stack_of(times.shape[:-1], method, "tasks", results, max_tasks, stacked, common)
 
