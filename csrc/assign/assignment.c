@@ -78,10 +78,10 @@ void hs__matching_close(hs__matching *x)
     *x = (hs__matching){0};
 }
 
-hs_status hs__match_largest(const hs__matching *x, int32_t rows, int32_t cols,
-                            const int64_t *weights, const int *cancel, int32_t *col_of_row)
+hs_status hs__match_rows(const hs__matching *x, int32_t rows, int32_t cols, const int64_t *weights,
+                         bool maximise, const int *cancel, int32_t *col_of_row)
 {
     const whole_memory memory = {x->ints, x->reals, x->from, x->copy};
-    return whole_assign_within(&memory, rows, cols, weights, cols, true, cancel, col_of_row, NULL,
-                               NULL);
+    return whole_assign_within(&memory, rows, cols, weights, cols, maximise, cancel, col_of_row,
+                               NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* Matchings of the largest weight, many in the same memory: hs_assign_int64 without its checks, its
+/* Matchings of integer weights, many in the same memory: hs_assign_int64 without its checks, its
  * allocations and its prices. */
 #ifndef HS_ASSIGN_MATCHING_H
 #define HS_ASSIGN_MATCHING_H
+
+#include <stdbool.h>
 
 #include "hetsched.h"
 
@@ -15,8 +17,8 @@ typedef struct hs__matching {
 hs_status hs__matching_open(int32_t rows, int32_t cols, hs__matching *x);
 void hs__matching_close(hs__matching *x);
 
-/* Computes the same columns as hs_assign_int64 with maximise = 1 and row_stride = cols. */
-hs_status hs__match_largest(const hs__matching *x, int32_t rows, int32_t cols,
-                            const int64_t *weights, const int *cancel, int32_t *col_of_row);
+/* Computes the same columns as hs_assign_int64 with row_stride = cols. */
+hs_status hs__match_rows(const hs__matching *x, int32_t rows, int32_t cols, const int64_t *weights,
+                         bool maximise, const int *cancel, int32_t *col_of_row);
 
 #endif

@@ -19,12 +19,14 @@
  * without a better bound. */
 enum { ROUNDS = 300, FEW = 40, PATIENCE = 10, SCALE_BITS = 57, SCALE_MOST = 16 };
 
+/* Costs are weights with the other sign: the matchings minimise. */
 typedef struct {
     int32_t p;
-    int64_t *scaled;                 /* [p^3] */
+    int64_t *by_column;              /* [p^3] costs by worker, column and tube, scaled */
+    int64_t *by_tube;                /* [p^3] the same by worker, tube and column */
     int64_t *matrix;                 /* [p^2] */
+    int64_t *tube;                   /* [p^2] the best tube of each worker and column */
     int64_t *prices;                 /* [p] */
-    int32_t *tube;                   /* [p^2] the best tube of each worker and column */
     int32_t *column, *back, *demand; /* [p] each */
     int64_t limit;                   /* of the prices' size, so that nothing overflows */
 } market;
@@ -32,63 +34,99 @@ typedef struct {
 static hs_status open_market(hs__bus *x, int64_t *cube, market *m)
 {
     const size_t p = (size_t)x->p;
-    int64_t *longs = hs__room_take(&x->prices, p * p + p, sizeof *longs);
-    int32_t *ints = hs__room_take(&x->keys, p * p + 3 * p, sizeof *ints);
+    const size_t plane = p * p;
+    if (p > HS__MOST_CUBE) return HS_ERROR_VALUE;
+    int64_t *longs = hs__room_take(&x->prices, plane * p + 2 * plane + p, sizeof *longs);
+    int32_t *ints = hs__room_take(&x->keys, 3 * p, sizeof *ints);
     if (!longs || !ints) return HS_ERROR_MEMORY;
     *m = (market){.p = x->p,
-                  .scaled = cube,
-                  .matrix = longs,
-                  .prices = longs + p * p,
-                  .tube = ints,
-                  .column = ints + p * p,
-                  .back = ints + p * p + p,
-                  .demand = ints + p * p + 2 * p,
+                  .by_column = cube,
+                  .by_tube = longs,
+                  .matrix = longs + plane * p,
+                  .tube = longs + plane * p + plane,
+                  .prices = longs + plane * p + 2 * plane,
+                  .column = ints,
+                  .back = ints + p,
+                  .demand = ints + 2 * p,
                   .limit = hs__min(INT64_C(1) << SCALE_BITS, (INT64_C(1) << 61) / x->p)};
     memset(m->prices, 0, p * sizeof *m->prices);
     return HS_OK;
 }
 
-/* Subtracts each worker's least weight, which lowers all solutions equally, and scales. Returns the
- * sum of what was subtracted; *shift is the exponent of the scale. */
+/* Turns weights into costs: subtracts each worker's least weight, which lowers all solutions
+ * equally, and scales. Returns the sum of what was subtracted; *shift is the exponent of the
+ * scale. */
 static int64_t scale_weights(market *m, int *shift)
 {
-    const size_t plane = (size_t)m->p * (size_t)m->p;
+    const size_t p = (size_t)m->p;
     int64_t sure = 0;
     int64_t largest = 0;
-    for (int32_t i = 0; i < m->p; i++) {
-        int64_t *own = m->scaled + (size_t)i * plane;
+    for (size_t i = 0; i < p; i++) {
+        int64_t *own = m->by_column + i * p * p;
         int64_t least = own[0];
-        for (size_t e = 0; e < plane; e++) least = own[e] < least ? own[e] : least;
-        for (size_t e = 0; e < plane; e++) {
-            own[e] -= least;
-            largest = own[e] > largest ? own[e] : largest;
+        for (size_t e = 0; e < p * p; e++) least = own[e] < least ? own[e] : least;
+        for (size_t e = 0; e < p * p; e++) {
+            own[e] = least - own[e];
+            largest = own[e] < -largest ? -own[e] : largest;
         }
         sure += least;
     }
     int bits = 0;
     while (m->p * (largest + 1) >> bits) bits++;
     *shift = (int)hs__max(0, hs__min(SCALE_MOST, SCALE_BITS - bits));
-    for (size_t e = 0; e < (size_t)m->p * plane; e++) m->scaled[e] <<= *shift;
+    const int64_t scale = INT64_C(1) << *shift;
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j < p; j++)
+            for (size_t k = 0; k < p; k++) {
+                const int64_t cost = m->by_column[(i * p + j) * p + k] * scale;
+                m->by_column[(i * p + j) * p + k] = cost;
+                m->by_tube[(i * p + k) * p + j] = cost;
+            }
     return sure;
 }
 
-/* Finds the best tube of each worker for each column, the first one of several, and its profit. */
-static void choose_tubes(market *m)
+/* Finds the best tube of each worker for each column, the first one of several, and its cost with
+ * the price. The inner loop runs over the columns, so that it needs no branches: it takes several
+ * columns at a time if the processor can compare integers of 64 bits. */
+static inline __attribute__((always_inline)) void compare_tubes(const market *m)
 {
-    const int32_t p = m->p;
-    const int64_t *prices = m->prices;
-    for (size_t e = 0; e < (size_t)p * (size_t)p; e++) {
-        const int64_t *line = m->scaled + e * (size_t)p;
-        int64_t most = line[0] - prices[0];
-        int32_t at = 0;
-        for (int32_t k = 1; k < p; k++) {
-            const int64_t profit = line[k] - prices[k];
-            at = profit > most ? k : at;
-            most = profit > most ? profit : most;
+    const ptrdiff_t p = m->p;
+    for (ptrdiff_t i = 0; i < p; i++) {
+        int64_t *restrict least = m->matrix + i * p;
+        int64_t *restrict tube = m->tube + i * p;
+        const int64_t *own = m->by_tube + i * p * p;
+        for (ptrdiff_t j = 0; j < p; j++) {
+            least[j] = own[j] + m->prices[0];
+            tube[j] = 0;
         }
-        m->matrix[e] = most;
-        m->tube[e] = at;
+        for (ptrdiff_t k = 1; k < p; k++) {
+            const int64_t *restrict cost = own + k * p;
+            const int64_t price = m->prices[k];
+            for (ptrdiff_t j = 0; j < p; j++) {
+                const int64_t here = cost[j] + price;
+                tube[j] = here < least[j] ? k : tube[j];
+                least[j] = here < least[j] ? here : least[j];
+            }
+        }
     }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+static __attribute__((target("avx2"))) void compare_tubes_avx2(const market *m)
+{
+    compare_tubes(m);
+}
+#endif
+
+static void choose_tubes(const market *m)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx2")) {
+        compare_tubes_avx2(m);
+        return;
+    }
+#endif
+    compare_tubes(m);
 }
 
 /* Finds the best tubes for the columns, then the best columns for these tubes. */
@@ -96,14 +134,16 @@ static hs_status complete_solution(hs__bus *x, market *m, int64_t *total)
 {
     const size_t p = (size_t)m->p;
     for (size_t i = 0; i < p; i++)
-        memcpy(m->matrix + i * p, m->scaled + (i * p + (size_t)m->column[i]) * p,
+        memcpy(m->matrix + i * p, m->by_column + (i * p + (size_t)m->column[i]) * p,
                p * sizeof *m->matrix);
-    hs_status status = hs__match(x, m->p, m->p, m->matrix, m->back, total);
+    hs_status status = hs__match_costs(x, m->p, m->matrix, m->back, total);
     if (status != HS_OK) return status;
     for (size_t i = 0; i < p; i++)
-        for (size_t j = 0; j < p; j++)
-            m->matrix[i * p + j] = m->scaled[(i * p + j) * p + (size_t)m->back[i]];
-    return hs__match(x, m->p, m->p, m->matrix, m->column, total);
+        memcpy(m->matrix + i * p, m->by_tube + (i * p + (size_t)m->back[i]) * p,
+               p * sizeof *m->matrix);
+    status = hs__match_costs(x, m->p, m->matrix, m->column, total);
+    *total = -*total;
+    return status;
 }
 
 /* Moves the prices along the demand: how many workers more than one want each tube. */
@@ -134,8 +174,9 @@ hs_status hs__price_tubes(hs__bus *x, int64_t *cube, int64_t known, int64_t want
         int64_t value;
         int64_t found;
         choose_tubes(&m);
-        status = hs__match(x, p, p, m.matrix, m.column, &value);
+        status = hs__match_costs(x, p, m.matrix, m.column, &value);
         if (status != HS_OK) return status;
+        value = -value;
         for (int32_t k = 0; k < p; k++) {
             value += m.prices[k];
             m.demand[k] = -1;

@@ -54,7 +54,7 @@ typedef struct hs__bus {
     int32_t room_for;
     hs__room tried, slots, weights, cube, keys, prices;
     hs__matching matching;
-    int32_t matched; /* rows and columns for which the matching has memory */
+    int32_t matched; /* rows and columns for which `matching` has memory */
 } hs__bus;
 
 /* Return whether no pointer is missing that must not be. */
@@ -127,6 +127,10 @@ static inline bool hs__links_proven(const hs__bus *x)
 /* Computes the largest total weight of rows and columns, one each; col_of_row [rows] out. */
 hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
                     int32_t *col_of_row, int64_t *total);
+
+/* Computes the least total cost of p rows and p columns, one each. */
+hs_status hs__match_costs(hs__bus *x, int32_t p, const int64_t *costs, int32_t *col_of_row,
+                          int64_t *total);
 
 /* Computes an upper bound on the tasks that are served, and done, in part. */
 hs_status hs__bound_fractions(hs__bus *x, double bound, int64_t *most);
