@@ -205,7 +205,7 @@ hs_status hs_min_time(const hs_task_workers *workers, int64_t tasks, const hs_ef
     hs_status status = hs__bus_open(workers->p, effort, cancel, &x);
     if (status != HS_OK) return status;
     status = plan_least(&x, workers, tasks, plan, certificate, &room);
-    free(room.at);
+    hs__room_free(&room);
     hs__bus_close(&x);
     return status;
 }

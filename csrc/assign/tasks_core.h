@@ -92,6 +92,7 @@ static inline void hs__bus_turn(hs__bus *x)
 /* Returns room for `count` entries of `size`, NULL if there is no memory. Earlier contents are
  * lost. */
 void *hs__room_take(hs__room *room, size_t count, size_t size);
+void hs__room_free(hs__room *room);
 
 static inline int64_t hs__sum_tasks(int32_t p, const int64_t *counts)
 {

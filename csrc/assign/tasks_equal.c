@@ -187,6 +187,41 @@ static hs_status match_side(hs__bus *x, const side *s, const int32_t *others, in
     return status;
 }
 
+/* Computes the bound of a platform with messages out, if there are any. */
+static hs_status bound_turned(hs__bus *x, double bound, int64_t *most)
+{
+    const int32_t slots = count_slots(x, bound);
+    *most = 0;
+    if (slots == 0) return HS_OK;
+    if (x->returning && x->p > HS__MOST_CUBE) return hs__bound_linked(x, bound, most);
+    hs__found any;
+    hs_status status = hs__found_open(x->p, &x->slots, &any, NULL);
+    if (status != HS_OK) return status;
+    if (!x->returning) {
+        status = serve_one_way(x, bound, slots, &any);
+        *most = any.tasks;
+        return status;
+    }
+    /* all answers, or all messages out, in the first slot */
+    const side out = side_of(bound, x->send, x->receive, slots);
+    const side back = side_of(bound, x->receive, x->send, slots);
+    int64_t others = 0;
+    set_all(x->p, 1, any.receives);
+    status = match_side(x, &out, any.receives, any.sends, most);
+    if (status == HS_OK) status = match_side(x, &back, any.receives, any.sends, &others);
+    *most = hs__min(*most, others);
+    return status;
+}
+
+hs_status hs__bound_equal(hs__bus *x, double bound, int64_t *most)
+{
+    const bool turned = !x->sending;
+    if (turned) hs__bus_turn(x);
+    const hs_status status = bound_turned(x, bound, most);
+    if (turned) hs__bus_turn(x);
+    return status;
+}
+
 /* Finds the slots of one of the paper's two matchings, within a part of the time. */
 static hs_status match_part(hs__bus *x, double time, double message, int32_t *slot)
 {
@@ -230,7 +265,7 @@ static hs_status try_splits(hs__bus *x, double bound, int32_t slots, int32_t met
     hs__found now;
     hs__found better;
     hs_status status = hs__found_open(x->p, &x->tried, &now, &better);
-    if (status == HS_OK) status = hs__bound_tasks(x, bound, &now.bound);
+    if (status == HS_OK) status = hs__bound_equal(x, bound, &now.bound);
     if (status != HS_OK) return status;
     const int splits = method == HS_TASKS_PAPER ? 1 : SPLIT_COUNT;
     now.method = method;
@@ -321,31 +356,6 @@ static hs_status match_pairs(hs__bus *x, double bound, int32_t slots, int64_t wa
 
 /* ---- all ---- */
 
-hs_status hs__bound_equal(hs__bus *x, double bound, int64_t *most)
-{
-    const int32_t slots = count_slots(x, bound);
-    *most = 0;
-    if (slots == 0) return HS_OK;
-    if (x->returning && x->p > HS__MOST_CUBE) return hs__bound_linked(x, bound, most);
-    hs__found any;
-    hs_status status = hs__found_open(x->p, &x->slots, &any, NULL);
-    if (status != HS_OK) return status;
-    if (!x->returning) {
-        status = serve_one_way(x, bound, slots, &any);
-        *most = any.tasks;
-        return status;
-    }
-    /* all answers, or all messages out, in the first slot */
-    const side out = side_of(bound, x->send, x->receive, slots);
-    const side back = side_of(bound, x->receive, x->send, slots);
-    int64_t others = 0;
-    set_all(x->p, 1, any.receives);
-    status = match_side(x, &out, any.receives, any.sends, most);
-    if (status == HS_OK) status = match_side(x, &back, any.receives, any.sends, &others);
-    *most = hs__min(*most, others);
-    return status;
-}
-
 hs_status hs__solve_equal(hs__bus *x, double bound, int32_t method, int64_t wanted,
                           hs__found *found)
 {
@@ -370,7 +380,7 @@ hs_status hs__solve_equal(hs__bus *x, double bound, int32_t method, int64_t want
         }
         assess_slots(x, bound, slots, found);
         found->method = method;
-        return hs__bound_tasks(x, bound, &found->bound);
+        return hs__bound_equal(x, bound, &found->bound);
     }
     if (!x->returning) return serve_one_way(x, bound, slots, found);
     hs_status status = try_splits(x, bound, slots, method, found);

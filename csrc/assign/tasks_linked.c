@@ -87,6 +87,38 @@ static hs_status search_orders(hs__bus *x, double bound, int64_t wanted, orders 
     return HS_OK;
 }
 
+/* Computes the largest total of weights by worker and place in one direction, if the other messages
+ * of each worker have the best place. */
+static hs_status bound_by_places(hs__bus *x, double bound, int64_t *most)
+{
+    const size_t p = (size_t)x->p;
+    int64_t *weights = hs__room_take(&x->weights, p * p, sizeof *weights);
+    int32_t *places = hs__room_take(&x->keys, p, sizeof *places);
+    if (!weights || !places) return HS_ERROR_MEMORY;
+    const hs_status status =
+        hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1, x->cancel, weights);
+    return status ? status : hs__match(x, x->p, x->p, weights, places, most);
+}
+
+hs_status hs__bound_linked(hs__bus *x, double bound, int64_t *most)
+{
+    int64_t other;
+    const bool both = x->sending && x->returning;
+    const bool turned = !x->sending;
+    if (turned) hs__bus_turn(x);
+    hs_status status = bound_by_places(x, bound, most);
+    if (turned) hs__bus_turn(x);
+    if (status == HS_OK && both) {
+        hs__bus_turn(x);
+        status = bound_by_places(x, bound, &other);
+        hs__bus_turn(x);
+        if (status == HS_OK) *most = hs__min(*most, other);
+    }
+    if (status == HS_OK) status = hs__bound_fractions(x, bound, &other);
+    if (status == HS_OK) *most = hs__min(*most, other);
+    return status;
+}
+
 hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wanted,
                            hs__found *found)
 {
@@ -107,7 +139,7 @@ hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wan
     found->bound = found->tasks;
     if (proven) return HS_OK;
     int64_t most;
-    status = hs__bound_tasks(x, bound, &most);
+    status = hs__bound_linked(x, bound, &most);
     if (status != HS_OK) return status;
     found->bound = hs__max(most, found->tasks);
     if (!x->returning || x->p > HS__MOST_CUBE || most <= found->tasks ||
@@ -123,33 +155,5 @@ hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wan
         status = hs__price_tubes(x, cube, found->tasks, wanted, &other.bound, &other.tasks,
                                  other.sends, other.receives);
     if (status == HS_OK) found->bound = hs__max(hs__min(most, other.bound), found->tasks);
-    return status;
-}
-
-/* Computes the largest total of weights by worker and place in one direction, if the other messages
- * of each worker have the best place. */
-static hs_status bound_by_places(hs__bus *x, double bound, int64_t *most)
-{
-    const size_t p = (size_t)x->p;
-    int64_t *weights = hs__room_take(&x->weights, p * p, sizeof *weights);
-    int32_t *places = hs__room_take(&x->keys, p, sizeof *places);
-    if (!weights || !places) return HS_ERROR_MEMORY;
-    const hs_status status =
-        hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1, x->cancel, weights);
-    return status ? status : hs__match(x, x->p, x->p, weights, places, most);
-}
-
-hs_status hs__bound_linked(hs__bus *x, double bound, int64_t *most)
-{
-    int64_t other;
-    hs_status status = bound_by_places(x, bound, most);
-    if (status == HS_OK && x->returning) {
-        hs__bus_turn(x);
-        status = bound_by_places(x, bound, &other);
-        hs__bus_turn(x);
-        if (status == HS_OK) *most = hs__min(*most, other);
-    }
-    if (status == HS_OK) status = hs__bound_fractions(x, bound, &other);
-    if (status == HS_OK) *most = hs__min(*most, other);
     return status;
 }

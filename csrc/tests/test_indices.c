@@ -92,12 +92,12 @@ static hs_status answers(void)
 static hs_status end_of_sends(void)
 {
     const hs_task_workers workers = {P, times, few, few, 0, 0};
-    return hs_task_end(&workers, P, list, order3, longs, &one);
+    return hs_task_end(&workers, P, list, order3, counts, &one);
 }
 static hs_status end_of_answers(void)
 {
     const hs_task_workers workers = {P, times, few, few, 0, 0};
-    return hs_task_end(&workers, P, order3, list, longs, &one);
+    return hs_task_end(&workers, P, order3, list, counts, &one);
 }
 static hs_status divisible(int32_t *send, int32_t *receive)
 {
