@@ -9,7 +9,6 @@ import numpy as np
 from common import parser, print_machine
 
 import hetsched as hs
-from hetsched.planners import task_orders
 
 
 def main() -> None:
@@ -17,13 +16,7 @@ def main() -> None:
     print_machine()
     rng = np.random.default_rng(2001)
     print("200 instances, p = 2 .. 7, messages both ways: tasks lost on average (at most)")
-    lost: dict[str, list[int]] = {
-        "paper": [],
-        "fastest": [],
-        "alternation": [],
-        "prices": [],
-        "best": [],
-    }
+    lost: dict[str, list[int]] = {"paper": [], "fastest": []}
     cpu = 0.0
     for _ in range(200):
         p = int(rng.integers(2, 8))
@@ -32,25 +25,14 @@ def main() -> None:
         start = time.process_time()
         plan = hs.max_tasks(T, times, send, receive)
         cpu += time.process_time() - start
-        weights = task_orders.engine.task_positions(
-            T, times, np.full(p, send), np.full(p, receive), p
-        )
-        columns, tubes, best = task_orders.engine.assign_axial(weights)
         assert plan.optimal
-        slots = task_orders._slots(T, send, receive, p)
-        found = task_orders._with_return(T, times, send, receive, slots, "best")
-        _, columns, tubes = task_orders.priced(weights, found.tasks)
-        lost["alternation"].append(best - found.tasks)
-        lost["prices"].append(
-            best - max(found.tasks, int(weights[np.arange(p), columns, tubes].sum()))
-        )
-        for method in ("paper", "fastest", "best"):
-            lost[method].append(best - hs.max_tasks(T, times, send, receive, method).tasks)
+        for method, values in lost.items():
+            values.append(plan.tasks - hs.max_tasks(T, times, send, receive, method).tasks)
     for name, values in lost.items():
         print(f"  {name:12} {np.mean(values):6.3f} ({max(values)})")
     print(f"  best: {cpu / 200 * 1e3:.2f} ms of CPU time each")
 
-    print("more slaves, 10 instances each: mean gap, share proven optimal, CPU seconds each")
+    print("more workers, 10 instances each: mean gap, share proven optimal, CPU seconds each")
     for links in ("equal", "own, one way", "own, both ways"):
         for p in (8, 12, 16, 20, 40, 80):
             gaps, proofs, start = [], 0, time.process_time()
@@ -70,6 +52,24 @@ def main() -> None:
                 f" {(time.process_time() - start) / 10:6.2f}",
                 flush=True,
             )
+
+    print("stacks, messages both ways, a time in which workers do 0 to 20 tasks")
+    for rows in (1_000, 10_000):
+        times = rng.uniform(1, 20, (rows, 16))
+        begin, start = time.perf_counter(), time.process_time()
+        stack = hs.max_tasks(20.0, times, 0.4, 0.3)
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - start
+        print(
+            f"  {rows:6} platforms of 16 workers: {seconds:.2f} s, {cpu / rows * 1e3:.3f} ms of CPU"
+            f" time each, {stack.optimal.mean():.1%} proven optimal"
+        )
+
+    print("min_time(100), 16 workers, messages both ways: CPU seconds")
+    times = rng.uniform(1, 20, 16)
+    for receive in (0.3, rng.uniform(0.1, 0.5, 16)):
+        start = time.process_time()
+        least = hs.min_time(100, times, 0.4, receive)
+        print(f"  {time.process_time() - start:.2f} (gap {least.gap:.3%})")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assign/matching.h"
 #include "core/cancel.h"
 #include "hetsched.h"
 
@@ -59,4 +60,28 @@ hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrd
 {
     return whole_assign(rows, cols, costs, row_stride, maximise != 0, cancel, col_of_row,
                         row_prices, col_prices);
+}
+
+hs_status hs__matching_open(int32_t rows, int32_t cols, hs__matching *x)
+{
+    whole_memory memory;
+    const hs_status status =
+        whole_allocate_memory(rows < cols ? rows : cols, rows < cols ? cols : rows, true, &memory);
+    *x = (hs__matching){memory.ints, memory.reals, memory.from, memory.copy};
+    return status;
+}
+
+void hs__matching_close(hs__matching *x)
+{
+    whole_memory memory = {x->ints, x->reals, x->from, x->copy};
+    whole_free_memory(&memory);
+    *x = (hs__matching){0};
+}
+
+hs_status hs__match_rows(const hs__matching *x, int32_t rows, int32_t cols, const int64_t *weights,
+                         bool maximise, const int *cancel, int32_t *col_of_row)
+{
+    const whole_memory memory = {x->ints, x->reals, x->from, x->copy};
+    return whole_assign_within(&memory, rows, cols, weights, cols, maximise, cancel, col_of_row,
+                               NULL, NULL);
 }

@@ -319,7 +319,7 @@ static TARGET hs_status NAME(solve)(const PROBLEM *x)
     for (int32_t k = 0; k < left; k++)
         if (!NAME(augment_path)(x, x->free_rows[k]))
             return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_ERROR_INFEASIBLE;
-    for (int32_t i = 0; i < rows; i++) {
+    for (int32_t i = 0; i < rows && x->u; i++) {
         cost_t second;
         if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
         NAME(two_least)(x, i, &x->u[i], &second);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assign/divisible_core.h"
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/order.h"
@@ -16,7 +17,7 @@
 #include "core/sort.h"
 #include "hetsched.h"
 
-enum { MOST_PROVEN = 6 };
+enum { MOST_PROVEN = HS_DIVISIBLE_PROVEN };
 
 /* below this a load, a share or a pivot counts as zero: all are of the order of 1 */
 static const double NEGLIGIBLE = 1e-14;
@@ -316,12 +317,14 @@ typedef struct {
     tableau *t;
     double *shares; /* [p] */
     double most;    /* upper bound of the load for the orders tried last */
-    int64_t work;
+    int64_t work;   /* programs that may still be solved */
+    double end;     /* of the search, by hs_clock */
 } searcher;
 
 static double load_of_orders(searcher *s, const int32_t *out, const int32_t *in, double known)
 {
     s->work--;
+    if (isfinite(s->end) && hs_clock() > s->end) s->work = 0;
     return solve_orders(s->x, out, in, known, s->t, s->shares, &s->most);
 }
 
@@ -393,14 +396,11 @@ static bool enumerate_orders(searcher *s, int32_t *out, int32_t *in, double most
     return most >= enough || bound <= largest_equal_load(p, most);
 }
 
-hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends,
-                              const double *receives, int64_t work, uint64_t seed, double enough,
-                              const int *cancel, int32_t *send_order, int32_t *receive_order,
-                              double *shares, double *makespan, int *optimal)
+hs_status hs__search_orders(int32_t p, const double *cycle_times, const double *sends,
+                            const double *receives, int64_t work, double end, uint64_t seed,
+                            double enough, const int *cancel, int32_t *send_order,
+                            int32_t *receive_order, double *shares, double *makespan, int *optimal)
 {
-    if (!cycle_times || !sends || !receives || !send_order || !receive_order || !shares ||
-        !makespan || !optimal)
-        return HS_ERROR_VALUE;
     star x;
     if (!(enough >= 0.0) || work < 0) return HS_ERROR_VALUE;
     hs_status status = open_star(p, cycle_times, sends, receives, &x);
@@ -415,7 +415,7 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
         int32_t *out = orders;
         int32_t *in = out + p;
         int32_t *now[2] = {in + p, in + 2 * (ptrdiff_t)p};
-        searcher s = {.x = &x, .t = &t, .shares = own, .work = work};
+        searcher s = {.x = &x, .t = &t, .shares = own, .work = work, .end = end};
         memcpy(out, send_order, (size_t)p * sizeof *out);
         memcpy(in, receive_order, (size_t)p * sizeof *in);
         double most = load_of_orders(&s, out, in, 0.0);
@@ -456,6 +456,18 @@ hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double
     free(t.basic);
     free(t.is_basic);
     return status;
+}
+
+hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const double *sends,
+                              const double *receives, int64_t work, uint64_t seed, double enough,
+                              const int *cancel, int32_t *send_order, int32_t *receive_order,
+                              double *shares, double *makespan, int *optimal)
+{
+    if (!cycle_times || !sends || !receives || !send_order || !receive_order || !shares ||
+        !makespan || !optimal)
+        return HS_ERROR_VALUE;
+    return hs__search_orders(p, cycle_times, sends, receives, work, INFINITY, seed, enough, cancel,
+                             send_order, receive_order, shares, makespan, optimal);
 }
 
 /* ---- bound ---- */

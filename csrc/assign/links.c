@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assign/tasks_core.h"
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/order.h"
@@ -18,7 +19,8 @@
  * the bound, so nothing overflows. */
 __extension__ typedef __int128 wide;
 
-enum { WINDOW = 32 };
+/* moves go so far; a search with a time limit does at least so much work. By hand. */
+enum { WINDOW = 32, UNTIMED_WORK = 100 * 1000 };
 
 typedef struct {
     int32_t p;
@@ -133,6 +135,22 @@ hs_status hs_task_orders(double bound, int32_t p, const double *cycle_times, con
     return status;
 }
 
+hs_status hs__task_prefix(double bound, int32_t p, const double *cycle_times, const double *sends,
+                          const double *receives, const int32_t *order, int32_t *size)
+{
+    bus x;
+    const hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
+    if (status != HS_OK) return status;
+    wide sum = 0;
+    *size = 0;
+    for (; *size < p; ++*size) {
+        sum += x.send[order[*size]] + x.back[order[*size]];
+        if (sum > x.bound) break;
+    }
+    free(x.cycle);
+    return HS_OK;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const wide x = *(const wide *)a, y = *(const wide *)b;
@@ -208,7 +226,9 @@ typedef struct {
 typedef struct {
     const bus *x;
     wide *ends;
-    int64_t work; /* remaining work, in workers looked at */
+    int64_t work;  /* remaining work, in workers looked at */
+    int64_t timed; /* the work below which the time limit holds */
+    double end;    /* by hs_clock */
     const int *cancel;
 } searcher;
 
@@ -217,6 +237,7 @@ static bool assess_solution(searcher *s, solution *y)
     const bus *x = s->x;
     s->work -= y->q;
     if (hs__cancelled(s->cancel)) s->work = 0;
+    if (s->work < s->timed && hs_clock() > s->end) s->work = 0;
     y->tasks = -1;
     y->real = -INFINITY;
     wide all = sum_answers(x, y->q, y->back, s->ends);
@@ -492,13 +513,11 @@ static hs_status prove_optimum(const bus *x, solution *best, const int *cancel, 
     return status;
 }
 
-hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends,
-                        const double *receives, int64_t work, uint64_t seed, const int *cancel,
-                        int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
-                        int *optimal)
+hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, const double *sends,
+                           const double *receives, int64_t work, double end, uint64_t seed,
+                           const int *cancel, int32_t *enrolled, int32_t *send_order,
+                           int32_t *receive_order, int *optimal)
 {
-    if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal)
-        return HS_ERROR_VALUE;
     bus x;
     hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
@@ -510,7 +529,12 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
         keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
     if (status == HS_OK) status = hs__sort(p, keys, orders);
     if (status == HS_OK) {
-        searcher s = {.x = &x, .ends = ends, .work = work > p ? work : p, .cancel = cancel};
+        searcher s = {.x = &x,
+                      .ends = ends,
+                      .work = work > p ? work : p,
+                      .timed = isfinite(end) ? work - UNTIMED_WORK : 0,
+                      .end = end,
+                      .cancel = cancel};
         solution best = {.send = orders, .back = orders + p};
         solution now = {.send = best.back + p, .back = best.back + 2 * (ptrdiff_t)p};
         memcpy(best.back, best.send, (size_t)p * sizeof *orders);
@@ -542,4 +566,15 @@ hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, cons
     free(ends);
     free(keys);
     return status;
+}
+
+hs_status hs_task_links(double bound, int32_t p, const double *cycle_times, const double *sends,
+                        const double *receives, int64_t work, uint64_t seed, const int *cancel,
+                        int32_t *enrolled, int32_t *send_order, int32_t *receive_order,
+                        int *optimal)
+{
+    if (!cycle_times || !sends || !enrolled || !send_order || !receive_order || !optimal)
+        return HS_ERROR_VALUE;
+    return hs__search_links(bound, p, cycle_times, sends, receives, work, INFINITY, seed, cancel,
+                            enrolled, send_order, receive_order, optimal);
 }

@@ -1,5 +1,5 @@
 /* Fuzz harness of assignment: rows to columns in two and three indices, tasks over one bus or over
- * separate links, divisible loads. */
+ * separate links, divisible loads; the drivers that plan tasks and loads. */
 #include "bytes.h"
 
 enum { MOST_ROWS = 6 };
@@ -258,6 +258,125 @@ static void links(bytes *in)
                    HS_ERROR_INFEASIBLE);
 }
 
+/* Reads a platform: messages may be equal, missing, or each worker's own. */
+static hs_task_workers workers_of(bytes *in, int32_t p, taste kind)
+{
+    hs_task_workers w = {.p = p, .cycle_times = draw_values(in, p, kind)};
+    double *messages[2] = {NULL, NULL};
+    for (int way = 0; way < 2; way++) {
+        const int form = pick_below(in, 3);
+        if (form == 0) continue;
+        messages[way] = draw_values_or_zeros(in, p, kind);
+        for (int32_t i = 0; i < p; i++) {
+            if (form == 1) messages[way][i] = messages[way][0];
+            if (is_tame(kind)) messages[way][i] *= 0.25;
+        }
+    }
+    w.sends = messages[0];
+    w.receives = messages[1];
+    return w;
+}
+
+static hs_task_plan new_plan(bytes *in, int32_t p)
+{
+    const size_t size = (size_t)(p > 0 ? p : 0);
+    return (hs_task_plan){.counts = new_output(in, size * sizeof(int64_t)),
+                          .send_order = new_output(in, size * sizeof(int32_t)),
+                          .receive_order = new_output(in, size * sizeof(int32_t))};
+}
+
+/* Checks a plan; its exact end is at most `end`. */
+static void check_tasks(const hs_task_workers *w, const hs_task_plan *plan, double end)
+{
+    HOLDS(plan->served >= 0 && plan->served <= w->p);
+    HOLDS(plan->answering == 0 || plan->answering == plan->served);
+    HOLDS(all_different(plan->served, plan->send_order, w->p));
+    HOLDS(sum_of(w->p, plan->counts) == plan->tasks);
+    hs_task_workers own = *w;
+    double exact;
+    if (!plan->answering) own.receives = NULL;
+    HOLDS(hs_task_end(&own, plan->served, plan->send_order, plan->receive_order, plan->counts,
+                      &exact) == HS_OK);
+    HOLDS(exact <= end);
+}
+
+static void best_tasks(bytes *in)
+{
+    const int32_t p = draw_small(in, 5);
+    const taste kind = taste_of(in);
+    const double bound = bound_of(in, kind);
+    const hs_task_workers w = workers_of(in, p, kind);
+    hs_task_plan plan = new_plan(in, p);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    hs_status status = hs_max_tasks(&w, bound, HS_TASKS_BEST, NULL, NULL, &plan, proof);
+    planner_status(in, status, 0);
+    if (status) return;
+    /* up to five workers are planned exactly */
+    HOLDS(plan.tasks == plan.bound && proof->optimal == 1 && plan.makespan <= bound);
+    check_tasks(&w, &plan, bound);
+    const int64_t most = plan.tasks;
+    next_call(in);
+    hs_task_plan other = new_plan(in, p);
+    status = hs_max_tasks(&w, bound, HS_TASKS_FASTEST + (pick_below(in, 2) ? 0 : -1), NULL, NULL,
+                          &other, proof);
+    if (status == HS_OK) {
+        HOLDS(other.tasks <= most && other.bound >= most);
+        check_tasks(&w, &other, bound);
+    }
+    next_call(in);
+    int64_t *tasks = new_output(in, sizeof *tasks);
+    int64_t *bounds = new_output(in, sizeof *bounds);
+    int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
+    HOLDS(hs_max_tasks_batch(1, &w, bound, HS_TASKS_BEST, NULL, NULL, tasks, bounds, counts) ==
+          HS_OK);
+    HOLDS(*tasks == most && *bounds == most &&
+          !memcmp(counts, plan.counts, (size_t)p * sizeof *counts));
+}
+
+static void least_time(bytes *in)
+{
+    const int32_t p = draw_small(in, 3);
+    const taste kind = taste_of(in);
+    const int64_t wanted = take_byte(in) > 240 ? draw_extreme(in) : draw_small(in, 30);
+    const hs_task_workers w = workers_of(in, p, kind);
+    hs_task_plan plan = new_plan(in, p);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_status status = hs_min_time(&w, wanted, NULL, NULL, &plan, proof);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(plan.tasks == wanted && proof->optimal == 1 && proof->value == plan.makespan);
+    HOLDS(isfinite(plan.makespan));
+    check_tasks(&w, &plan, nextafter(plan.makespan * (1 + 1e-14), INFINITY));
+}
+
+static void best_divisible(bytes *in)
+{
+    const int32_t p = draw_small(in, 4);
+    const taste kind = taste_of(in);
+    const hs_divisible_load load = {
+        .size = kind == WILD ? draw_wild(in) : draw_positive(in),
+        .p = p,
+        .cycle_times = draw_values(in, p, kind),
+        .sends = pick_below(in, 3) ? draw_values_or_zeros(in, p, kind) : NULL,
+        .receives = pick_below(in, 3) ? draw_values_or_zeros(in, p, kind) : NULL};
+    const size_t size = (size_t)(p > 0 ? p : 0);
+    hs_divisible_plan plan = {.shares = new_output(in, size * sizeof(double)),
+                              .send_order = new_output(in, size * sizeof(int32_t)),
+                              .receive_order = new_output(in, size * sizeof(int32_t))};
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const int32_t method = pick_below(in, 4) - (take_byte(in) == 255);
+    const hs_status status = hs_divisible_best(&load, method, NULL, NULL, &plan, proof);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(plan.served > 0 && plan.served <= p && plan.makespan > 0.0 && isfinite(plan.makespan));
+    HOLDS(all_different(plan.served, plan.send_order, p));
+    HOLDS(method != HS_DIVISIBLE_BEST || proof->optimal == 1);
+    HOLDS(proof->bound <= plan.makespan && proof->value == plan.makespan);
+    double sum = 0.0;
+    for (int32_t i = 0; i < p; i++) sum += plan.shares[i] / load.size;
+    HOLDS(fabs(sum - 1.0) <= 1e-9);
+}
+
 static void divisible(bytes *in)
 {
     const int32_t p = draw_small(in, 5);
@@ -312,4 +431,5 @@ static void divisible(bytes *in)
     HOLDS(!*optimal || least >= *makespan * (1 - 2e-12));
 }
 
-HARNESS(assign_real, assign_whole, axial, tasks, links, divisible)
+HARNESS(assign_real, assign_whole, axial, tasks, links, best_tasks, least_time, divisible,
+        best_divisible)

@@ -190,6 +190,44 @@ static hs_status task_positions(void)
 {
     return hs_task_positions(9, P, AT(0, times), AT(1, few), AT(3, few), 2, stop, AT(2, longs));
 }
+/* The pointers that both drivers of tasks need. */
+static hs_status plan_tasks(int least_time)
+{
+    const hs_task_workers workers = {P, AT(1, times), AT(6, few), AT(7, few), 0, 0};
+    const hs_task_workers *given = AT(0, &workers);
+    hs_task_plan plan = {.counts = AT(3, longs), .send_order = AT(4, ints)};
+    plan.receive_order = AT(5, more);
+    return least_time ? hs_min_time(given, 9, AT(8, (const hs_effort *)NULL), stop, &plan,
+                                    AT(2, &certificate))
+                      : hs_max_tasks(given, 9, HS_TASKS_BEST, AT(8, (const hs_effort *)NULL), stop,
+                                     &plan, AT(2, &certificate));
+}
+static hs_status max_tasks(void) { return plan_tasks(0); }
+static hs_status min_time(void) { return plan_tasks(1); }
+static hs_status max_tasks_no_plan(void)
+{
+    const hs_task_workers workers = {P, times, few, few, 0, 0};
+    hs_task_plan plan = {.counts = longs, .send_order = ints, .receive_order = more};
+    return hs_max_tasks(&workers, 9, HS_TASKS_BEST, NULL, stop, AT(0, &plan), &certificate);
+}
+static hs_status min_time_no_plan(void)
+{
+    const hs_task_workers workers = {P, times, few, few, 0, 0};
+    hs_task_plan plan = {.counts = longs, .send_order = ints, .receive_order = more};
+    return hs_min_time(&workers, 9, NULL, stop, AT(0, &plan), &certificate);
+}
+static hs_status max_tasks_batch(void)
+{
+    const hs_task_workers workers = {P, AT(1, times), AT(5, few), AT(6, few), P, P};
+    return hs_max_tasks_batch(1, AT(0, &workers), 9, HS_TASKS_BEST, AT(7, (const hs_effort *)NULL),
+                              stop, AT(2, longs), AT(3, lengths), AT(4, longs + 8));
+}
+static hs_status task_end(void)
+{
+    const hs_task_workers workers = {P, AT(1, times), AT(6, few), few, 0, 0};
+    return hs_task_end(AT(0, &workers), P, AT(2, order3), AT(3, order3), AT(4, counts),
+                       AT(5, &one));
+}
 static hs_status assign_axial(void)
 {
     return hs_assign_axial(2, AT(0, eight), stop, AT(1, ints), AT(2, more), AT(3, &one_long));
@@ -200,6 +238,14 @@ static hs_status divisible_orders(void)
     memcpy(more, order3, sizeof order3);
     return hs_divisible_orders(P, AT(0, times), AT(1, few), AT(2, few), 9, 1, 0, stop, AT(3, ints),
                                AT(4, more), AT(5, reals), AT(6, &one), AT(7, &flag));
+}
+static hs_status divisible_best(void)
+{
+    const hs_divisible_load load = {9, P, AT(1, times), AT(7, few), AT(8, few)};
+    hs_divisible_plan plan = {.shares = AT(4, reals), .send_order = AT(5, ints)};
+    plan.receive_order = AT(6, more);
+    return hs_divisible_best(AT(0, &load), HS_DIVISIBLE_BEST, AT(9, (const hs_effort *)NULL), stop,
+                             AT(2, &plan), AT(3, &certificate));
 }
 static hs_status divisible_bound(void)
 {
@@ -1030,8 +1076,15 @@ static const struct {
     {"hs_task_orders without answers", task_orders_out, 0, 2, 0},
     {"hs_task_links", task_links, 6, 1, 1},
     {"hs_task_positions", task_positions, 3, 1, 1},
+    {"hs_max_tasks", max_tasks, 6, 3, 1},
+    {"hs_max_tasks without a plan", max_tasks_no_plan, 1, 0, 1},
+    {"hs_max_tasks_batch", max_tasks_batch, 5, 3, 1},
+    {"hs_min_time", min_time, 6, 3, 1},
+    {"hs_min_time without a plan", min_time_no_plan, 1, 0, 1},
+    {"hs_task_end", task_end, 6, 1, 0},
     {"hs_assign_axial", assign_axial, 4, 0, 1},
     {"hs_divisible_orders", divisible_orders, 8, 0, 1},
+    {"hs_divisible_best", divisible_best, 7, 3, 1},
     {"hs_divisible_bound", divisible_bound, 4, 0, 1},
     {"hs_divisible_certificate", divisible_certificate, 4, 0, 1},
     {"hs_floorplan_rects", floorplan_rects, 5, 2, 0},

@@ -1,4 +1,4 @@
-/* hs_divisible_orders and hs_divisible_bound: closed forms, random orders against each other and
+/* hs_divisible_orders, hs_divisible_best and hs_divisible_bound: closed forms, random orders against each other and
  * the bound, useless workers, units far apart, refusals, failing allocations. */
 #include <float.h>
 #include <math.h>
@@ -230,6 +230,99 @@ static void refusals(void)
 #endif
 }
 
+/* hs_divisible_best is as good as the best of all orders, and says what it has proven. */
+static void best_plans(void)
+{
+    enum { FEW = 3 };
+    const int rounds = CHECK_MANY(300, 60);
+    for (int round = 0; round < rounds; round++) {
+        double times[FEW + 1], sends[FEW + 1], receives[FEW + 1], shares[FEW + 1];
+        int32_t out[FEW + 1], in[FEW + 1];
+        hs_certificate proof;
+        hs_divisible_plan plan = {.shares = shares, .send_order = out, .receive_order = in};
+        const double ratio = 0.25 * check_random(8), size = 1 + check_random(100);
+        for (int i = 0; i < FEW; i++) {
+            times[i] = 1 + check_random(9);
+            sends[i] = 0.25 * check_random(8);
+            receives[i] = ratio * sends[i];
+        }
+        double least = INFINITY;
+        int32_t all[6][FEW] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+        for (int a = 0; a < 6; a++)
+            for (int b = 0; b < 6; b++) {
+                double makespan;
+                int optimal;
+                CHECK(hs_divisible_orders(FEW, times, sends, receives, 0, 1, 0, NULL, all[a],
+                                          all[b], shares, &makespan, &optimal) == HS_OK);
+                least = fmin(least, makespan);
+            }
+        /* a worker that cannot work changes nothing */
+        times[FEW] = INFINITY;
+        sends[FEW] = receives[FEW] = 1;
+        hs_divisible_load load = {size, FEW + round % 2, times, sends, receives};
+        CHECK(hs_divisible_best(&load, HS_DIVISIBLE_BEST, NULL, NULL, &plan, &proof) == HS_OK);
+        CHECK(fabs(plan.makespan - least * size) <= 1e-11 * plan.makespan && proof.optimal);
+        CHECK(plan.method == HS_DIVISIBLE_EXACT && !strcmp(proof.scope, "all orders"));
+        double sum = 0.0;
+        for (int i = 0; i < load.p; i++) sum += shares[i];
+        CHECK(fabs(sum - size) <= 1e-12 * size && plan.answering == plan.served);
+        for (int32_t d = 0; d < plan.served; d++) CHECK(shares[out[d]] > 0 && shares[in[d]] > 0);
+        for (int32_t method = HS_DIVISIBLE_FIFO; method <= HS_DIVISIBLE_LIFO; method++) {
+            CHECK(hs_divisible_best(&load, method, NULL, NULL, &plan, &proof) == HS_OK);
+            CHECK(plan.makespan >= least * size * (1 - 1e-11) && plan.method == method);
+            for (int32_t d = 0; d < plan.served; d++)
+                CHECK(out[d] == in[method == HS_DIVISIBLE_FIFO ? d : plan.served - 1 - d]);
+            CHECK(proof.optimal || strstr(proof.scope, "first out"));
+        }
+        load.receives = NULL;
+        CHECK(hs_divisible_best(&load, HS_DIVISIBLE_BEST, NULL, NULL, &plan, &proof) == HS_OK);
+        CHECK(plan.answering == 0 && plan.served > 0 && proof.optimal);
+    }
+}
+
+static void best_edges(void)
+{
+    enum { MANY = 9 };
+    double times[MANY], sends[MANY], shares[MANY];
+    int32_t out[MANY], in[MANY];
+    hs_certificate proof;
+    hs_divisible_plan plan = {.shares = shares, .send_order = out, .receive_order = in};
+    for (int i = 0; i < MANY; i++) {
+        times[i] = 1 + i % 4;
+        sends[i] = 0.25 * (1 + i % 3);
+    }
+    hs_divisible_load load = {1, MANY, times, sends, sends};
+    const hs_effort no_time = {.timed = 1, .seconds = 0.0}, never = {.timed = 2};
+    double rules = INFINITY;
+    for (int32_t method = HS_DIVISIBLE_FIFO; method <= HS_DIVISIBLE_LIFO; method++) {
+        CHECK(hs_divisible_best(&load, method, NULL, NULL, &plan, &proof) == HS_OK);
+        rules = fmin(rules, plan.makespan);
+    }
+    CHECK(hs_divisible_best(&load, HS_DIVISIBLE_BEST, &no_time, NULL, &plan, &proof) == HS_OK);
+    CHECK(plan.makespan <= rules && proof.bound <= plan.makespan);
+    shares[0] = -7;
+    const int stop = 1;
+    CHECK(hs_divisible_best(&load, 0, NULL, &stop, &plan, &proof) == HS_ERROR_CANCELLED);
+    CHECK(hs_divisible_best(&load, 0, &never, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_best(&load, -1, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    CHECK(hs_divisible_best(&load, 3, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    for (int k = 0; k < 4; k++) {
+        load.size = (const double[]){0, NAN, INFINITY, 1.7e308}[k];
+        CHECK(hs_divisible_best(&load, 0, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    }
+    /* shares below the normal numbers */
+    load.size = 1e-308;
+    CHECK(hs_divisible_best(&load, 1, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    load = (hs_divisible_load){1, 2, (const double[]){INFINITY, INFINITY}, sends, sends};
+    CHECK(hs_divisible_best(&load, 0, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    load.cycle_times = (const double[]){1, 1e308};
+    load.sends = (const double[]){1, 1e308};
+    CHECK(hs_divisible_best(&load, 0, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
+    CHECK(shares[0] == -7);
+    load = (hs_divisible_load){1, MANY, times, sends, sends};
+    CHECK_SCARCE(hs_divisible_best(&load, 0, &no_time, NULL, &plan, &proof), shares[0] == -7);
+}
+
 int main(void)
 {
     closed_forms();
@@ -238,5 +331,7 @@ int main(void)
     units();
     cancelled();
     refusals();
+    best_plans();
+    best_edges();
     return check_result();
 }

@@ -93,6 +93,16 @@ static hs_status answers(void)
 {
     return hs_task_orders(9, P, times, few, few, P, order3, list, outs);
 }
+static hs_status end_of_sends(void)
+{
+    const hs_task_workers workers = {P, times, few, few, 0, 0};
+    return hs_task_end(&workers, P, list, order3, counts, &one);
+}
+static hs_status end_of_answers(void)
+{
+    const hs_task_workers workers = {P, times, few, few, 0, 0};
+    return hs_task_end(&workers, P, order3, list, counts, &one);
+}
 static hs_status divisible(int32_t *send, int32_t *receive)
 {
     return hs_divisible_orders(P, times, few, few, 9, 1, 0, NULL, send, receive, reals, &one,
@@ -370,6 +380,8 @@ static const struct {
     {"hs_wavefront_certificate: owner", wavefront_certificate, zeros, 5, P},
     {"hs_task_orders: send_order", sends, order3, P, P},
     {"hs_task_orders: receive_order", answers, order3, P, P},
+    {"hs_task_end: send_order", end_of_sends, order3, P, P},
+    {"hs_task_end: receive_order", end_of_answers, order3, P, P},
     {"hs_divisible_orders: send_order", divisible_sends, order3, P, P},
     {"hs_divisible_orders: receive_order", divisible_answers, order3, P, P},
     {"hs_floorplan_rects: plan", floorplan_rects, plan3, 5, P},

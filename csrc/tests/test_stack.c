@@ -113,6 +113,17 @@ static void assigning(void)
     for (int32_t i = 0; i < WORKERS; i++) order[i] = back[i] = i;
     CHECK(hs_divisible_orders(WORKERS, times, costs, costs, 100, 1, 0.0, NULL, order, back, shares,
                               &makespan, &optimal) == HS_OK);
+    hs_certificate proof;
+    const hs_effort brief = {.timed = 1, .seconds = 0.0};
+    const hs_task_workers workers = {WORKERS, times, costs, costs, 0, 0};
+    hs_task_plan plan = {.counts = counts, .send_order = order, .receive_order = back};
+    CHECK(hs_max_tasks(&workers, 100.0, HS_TASKS_BEST, &brief, NULL, &plan, &proof) == HS_OK);
+    const hs_task_workers few = {5, times, costs, costs, 0, 0};
+    CHECK(hs_min_time(&few, 9, NULL, NULL, &plan, &proof) == HS_OK);
+    CHECK(hs_task_end(&few, plan.served, order, back, counts, &makespan) == HS_OK);
+    const hs_divisible_load load = {1.0, WORKERS, times, costs, costs};
+    hs_divisible_plan divided = {.shares = shares, .send_order = order, .receive_order = back};
+    CHECK(hs_divisible_best(&load, HS_DIVISIBLE_BEST, &brief, NULL, &divided, &proof) == HS_OK);
 }
 
 static void rings(void)

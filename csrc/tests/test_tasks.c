@@ -70,6 +70,27 @@ static void doubles_are_what_they_are(void)
           count == 0);
 }
 
+/* Up to 2^53 tasks fit, but few after the last message: a rounding error of a message is then worth
+ * several tasks. */
+static void long_messages(void)
+{
+    const int rounds = CHECK_MANY(20000, 2000);
+    for (int round = 0; round < rounds; round++) {
+        /* units of 2^-105: the bound is 1, a cycle-time nearly 2^-53 */
+        const int32_t j = 2 + (int32_t)check_random(6);
+        const int64_t cycle =
+            (INT64_C(1) << 52) + ((int64_t)check_random(1u << 26) << 26) + check_random(1u << 26);
+        const double left = ldexp(1 + check_random(1u << 20), -44);
+        const double send = (1 - left) / j;
+        const double t = ldexp((double)cycle, -105);
+        const __int128 message = (__int128)ldexp(send, 60) << 45;
+        const __int128 rest = ((__int128)1 << 105) - j * message;
+        int64_t counts[7];
+        CHECK(hs_task_counts(1, 1, &t, send, 0, j, NULL, NULL, counts) == HS_OK);
+        CHECK(counts[j - 1] == floor_of(rest, cycle));
+    }
+}
+
 /* No count is below -2^53, also where a hair decides. */
 static void least_counts(void)
 {
@@ -108,6 +129,7 @@ int main(void)
 {
     random_integers();
     doubles_are_what_they_are();
+    long_messages();
     least_counts();
     refusals();
     return check_result();

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from .ffi import (
+    LONG,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+    or_null,
+)
+from .rows import over_rows
 
 
 def assign(
@@ -34,143 +47,191 @@ def assign(
     return columns, row_prices, col_prices
 
 
-def task_counts(
-    bound: float,
-    times: NDArray[np.float64],
-    send: float,
-    receive: float,
-    slots: int,
-    receive_slots: NDArray[np.int32] | None,
-) -> NDArray[np.int64]:
-    """(p, slots) counts of hs_task_counts."""
-    counts = np.empty((len(times), slots), np.int64)
+class Tasks(NamedTuple):
+    """An hs_task_plan."""
+
+    method: str
+    counts: NDArray[np.int64]
+    send_order: NDArray[np.int64]
+    receive_order: NDArray[np.int64]
+    tasks: int
+    bound: int
+    makespan: float
+
+
+#: The methods of an hs_task_method, by their numbers; the first three can be asked for.
+TASK_METHODS = (
+    "best",
+    "paper",
+    "fastest",
+    "floor",
+    "deadlines",
+    "matching",
+    "prices",
+    "exact",
+    "search",
+)
+
+
+def _task_workers(
+    times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]
+) -> Any:
+    """An hs_task_workers, which is valid as long as its arrays are in use."""
     p = len(times)
-    given = bound, p, doubles(times), send, receive, slots, or_null(receive_slots, int32s, p)
-    cancellable(
-        lambda cancel: lib.hs_task_counts(*given, cancel, int64s(counts.reshape(-1))),
-        counts.size > LONG,
+    return ffi.new(
+        "hs_task_workers *", (p, doubles(times), doubles(sends, p), doubles(receives, p), 0, 0)
     )
-    return counts
 
 
-def task_deadlines(
-    bound: float, times: NDArray[np.float64], send: float, slots: int, counts: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Deadlines of hs_task_deadlines."""
-    deadlines = np.empty(len(times), np.int32)
-    p = len(times)
-    given = bound, p, doubles(times), send, slots, int64s(counts, p)
-    cancellable(
-        lambda cancel: lib.hs_task_deadlines(*given, cancel, int32s(deadlines)), len(times) > LONG
+def _planned(call: Callable[[Any, Any, Any], int], p: int, long: bool) -> tuple[Tasks, Any]:
+    """The plan and the certificate that call(cancel, plan, certificate) makes."""
+    counts, orders = np.empty(p, np.int64), np.empty((2, p), np.int32)
+    arrays = int64s(counts), int32s(orders[0]), int32s(orders[1])
+    plan, proof = ffi.new("hs_task_plan *", arrays), ffi.new("hs_certificate *")
+    cancellable(lambda cancel: call(cancel, plan, proof), long)
+    found = Tasks(
+        TASK_METHODS[plan.method],
+        counts,
+        orders[0, : plan.served].astype(np.int64),
+        orders[1, : plan.answering].astype(np.int64),
+        plan.tasks,
+        plan.bound,
+        plan.makespan,
     )
-    return deadlines
+    return found, proof
 
 
-def _links(
-    p: int, sends: NDArray[np.float64], receives: NDArray[np.float64] | None
-) -> tuple[Any, Any]:
-    return doubles(sends, p), or_null(receives, doubles, p)
-
-
-def task_orders(
+def max_tasks(
     bound: float,
-    times: NDArray[np.float64],
-    sends: NDArray[np.float64],
-    receives: NDArray[np.float64] | None,
-    send_order: NDArray[np.int32],
-    receive_order: NDArray[np.int32],
-) -> NDArray[np.int64]:
-    """Counts of hs_task_orders."""
-    p, q = len(times), len(send_order)
-    counts, orders = np.empty(p, np.int64), (int32s(send_order, q), int32s(receive_order, q))
-    check_status(
-        lib.hs_task_orders(
-            bound, p, doubles(times), *_links(p, sends, receives), q, *orders, int64s(counts)
-        )
-    )
-    return counts
-
-
-#: Most workers for which hs_task_links is exact: without messages back, and with them.
-LINKS_SENT: int = lib.HS_TASK_LINKS_SENT
-LINKS_BOTH: int = lib.HS_TASK_LINKS_BOTH
-
-
-def task_links(
-    bound: float,
-    times: NDArray[np.float64],
-    sends: NDArray[np.float64],
-    receives: NDArray[np.float64] | None,
-    work: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], bool]:
-    """Send order, receive order and whether they are optimal, of hs_task_links."""
-    p = len(times)
-    out, back = np.empty(p, np.int32), np.empty(p, np.int32)
-    enrolled, optimal = ffi.new("int32_t *"), ffi.new("int *")
-    given = bound, p, doubles(times), *_links(p, sends, receives), work, 1
-    found = enrolled, int32s(out), int32s(back), optimal
-    cancellable(lambda cancel: lib.hs_task_links(*given, cancel, *found), work > LONG or p > 5)
-    return out[: enrolled[0]].copy(), back[: enrolled[0]].copy(), bool(optimal[0])
-
-
-def task_positions(
-    bound: float,
-    times: NDArray[np.float64],
-    sends: NDArray[np.float64],
-    receives: NDArray[np.float64] | None,
-    depth: int,
-) -> NDArray[np.int64]:
-    """(p, p, depth) weights of hs_task_positions."""
-    p = len(times)
-    weights = np.empty((p, p, depth), np.int64)
-    given = bound, p, doubles(times), *_links(p, sends, receives), depth
-    cancellable(
-        lambda cancel: lib.hs_task_positions(*given, cancel, int64s(weights.reshape(-1))),
-        weights.size > LONG,
-    )
-    return weights
-
-
-AXIAL_MOST: int = lib.HS_ASSIGN_AXIAL_MOST
-
-
-def assign_axial(weights: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
-    """Columns, tubes and total of hs_assign_axial."""
-    p = len(weights)
-    columns, tubes, total = np.empty(p, np.int32), np.empty(p, np.int32), ffi.new("int64_t *")
-    given, found = (p, int64s(weights.reshape(-1), p**3)), (int32s(columns), int32s(tubes), total)
-    cancellable(lambda cancel: lib.hs_assign_axial(*given, cancel, *found), p > 9)
-    return columns, tubes, total[0]
-
-
-def divisible_orders(
     times: NDArray[np.float64],
     sends: NDArray[np.float64],
     receives: NDArray[np.float64],
-    out: NDArray[np.int32],
-    back: NDArray[np.int32],
-    work: int,
-    enough: float,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, bool]:
-    """Send order, receive order, shares, makespan and whether they are optimal, of
-    hs_divisible_orders."""
-    p = len(times)
-    orders, shares = (out.copy(), back.copy()), np.empty(p)
-    makespan, optimal = ffi.new("double *"), ffi.new("int *")
-    given = p, doubles(times), doubles(sends, p), doubles(receives, p), work, 1, enough
-    found = *(int32s(order, p) for order in orders), doubles(shares), makespan, optimal
-    cancellable(
-        lambda cancel: lib.hs_divisible_orders(*given, cancel, *found),
-        (p > 5 and work > 0) or p > 100,
+    method: str,
+) -> Tasks:
+    """The plan of hs_max_tasks."""
+    workers, p = _task_workers(times, sends, receives), len(times)
+    given = workers, bound, TASK_METHODS.index(method), ffi.NULL
+    return _planned(
+        lambda cancel, *found: lib.hs_max_tasks(*given, cancel, *found),
+        p,
+        p * p > LONG or (p > 5 and bool(receives.any() or sends.any())),
+    )[0]
+
+
+def min_time(
+    tasks: int,
+    times: NDArray[np.float64],
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64],
+) -> tuple[Tasks, dict[str, Any]]:
+    """The plan of hs_min_time, and the fields of its certificate."""
+    workers, p = _task_workers(times, sends, receives), len(times)
+    given = workers, tasks, ffi.NULL
+    found, proof = _planned(
+        lambda cancel, *found: lib.hs_min_time(*given, cancel, *found),
+        p,
+        p * p > LONG or (p > 3 and bool(receives.any() or sends.any())),
     )
-    return *orders, shares, makespan[0], bool(optimal[0])
+    return found, certificate(proof, "makespan")
 
 
-def divisible_bound(
-    times: NDArray[np.float64], sends: NDArray[np.float64], receives: NDArray[np.float64]
+def max_tasks_rows(
+    bound: float,
+    times: NDArray[np.float64],
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64],
+    method: str,
+    threads: int,
+    progress: Callable[[float], object] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Tasks (rows,), bounds (rows,) and counts (rows, p) of hs_max_tasks_batch, on so many threads.
+
+    times : (rows, p)
+    sends, receives : (rows, p), or (p,) for all rows
+    threads : see `over_rows`
+    """
+    rows, p = times.shape
+    tasks, bounds = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    counts = np.empty((rows, p), np.int64)
+    strides = [p if messages.ndim > 1 else 0 for messages in (sends, receives)]
+    steps = [p, *strides]
+    inputs = [
+        doubles(array.reshape(-1), rows * p if step else p)
+        for array, step in zip((times, sends, receives), steps, strict=True)
+    ]
+    outputs = int64s(tasks), int64s(bounds), int64s(counts.reshape(-1))
+    number = TASK_METHODS.index(method)
+
+    def call(first: int, last: int, cancel: Any) -> int:
+        given = [array + first * step for array, step in zip(inputs, steps, strict=True)]
+        workers = ffi.new("hs_task_workers *", (p, *given, *strides))
+        found = outputs[0] + first, outputs[1] + first, outputs[2] + first * p
+        return int(
+            lib.hs_max_tasks_batch(last - first, workers, bound, number, ffi.NULL, cancel, *found)
+        )
+
+    over_rows(call, rows, threads, progress)
+    return tasks, bounds, counts
+
+
+def task_end(
+    times: NDArray[np.float64],
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64],
+    send_order: NDArray[np.int64],
+    receive_order: NDArray[np.int64],
+    counts: NDArray[np.int64],
 ) -> float:
-    """hs_divisible_bound."""
-    bound, p = ffi.new("double *"), len(times)
-    given = p, doubles(times), doubles(sends, p), doubles(receives, p)
-    cancellable(lambda cancel: lib.hs_divisible_bound(*given, cancel, bound), p > 500)
-    return bound[0]  # type: ignore[no-any-return]
+    """hs_task_end."""
+    workers, served = _task_workers(times, sends, receives), len(send_order)
+    if not len(receive_order):
+        workers.receives = ffi.NULL
+    orders = send_order.astype(np.int32), receive_order.astype(np.int32)
+    end = ffi.new("double *")
+    check_status(
+        lib.hs_task_end(workers, served, *map(int32s, orders), int64s(counts, len(times)), end)
+    )
+    return end[0]  # type: ignore[no-any-return]
+
+
+class Divided(NamedTuple):
+    """An hs_divisible_plan."""
+
+    method: str
+    shares: NDArray[np.float64]
+    send_order: NDArray[np.int64]
+    receive_order: NDArray[np.int64]
+
+
+#: The methods of an hs_divisible_method, by their numbers; the first three can be asked for.
+DIVISIBLE_METHODS = ("best", "fifo", "lifo", "exact")
+#: Most workers for which all orders are tried.
+DIVISIBLE_PROVEN: int = lib.HS_DIVISIBLE_PROVEN
+
+
+def divisible_best(
+    size: float,
+    times: NDArray[np.float64],
+    sends: NDArray[np.float64],
+    receives: NDArray[np.float64] | None,
+    method: str,
+) -> tuple[Divided, dict[str, Any]]:
+    """The plan of hs_divisible_best, and the fields of its certificate."""
+    p = len(times)
+    shares, orders = np.empty(p), np.empty((2, p), np.int32)
+    arrays = doubles(shares), int32s(orders[0]), int32s(orders[1])
+    given = doubles(times), doubles(sends, p), or_null(receives, doubles, p)
+    load = ffi.new("hs_divisible_load *", (size, p, *given))
+    plan = ffi.new("hs_divisible_plan *", arrays)
+    proof, number = ffi.new("hs_certificate *"), DIVISIBLE_METHODS.index(method)
+    cancellable(
+        lambda cancel: lib.hs_divisible_best(load, number, ffi.NULL, cancel, plan, proof),
+        (p > 5 and method == "best") or p > 100,
+    )
+    found = Divided(
+        DIVISIBLE_METHODS[plan.method],
+        shares,
+        orders[0, : plan.served].astype(np.int64),
+        orders[1, : plan.answering].astype(np.int64),
+    )
+    return found, certificate(proof, "makespan")

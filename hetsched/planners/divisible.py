@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,12 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import assign as engine
-from ..plan import Finish, Plan, Step, certified, proven
+from ..plan import Finish, Plan, Step
 from ..platform import Platform, whose
 
-_METHODS = ("best", "fifo", "lifo")
-_PROVEN = 6  # most workers for which all pairs of orders are tried
-_WORK = 300_000_000  # work of the search, in numbers of the programs' tables: about a second
+_METHODS = engine.DIVISIBLE_METHODS[:3]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -86,7 +83,7 @@ class DivisibleLoad(Plan):
 
         For up to 6 workers, and without results, the bound is the best of all orders.
         """
-        costs, few = self._star_links(platform), len(platform) <= _PROVEN
+        costs, few = self._star_links(platform), len(platform) <= engine.DIVISIBLE_PROVEN
         method = "best" if few and self.return_ratio else "fifo"
         fresh = divisible_load(
             self.amount, platform, costs, return_ratio=self.return_ratio, method=method
@@ -197,74 +194,30 @@ def divisible_load(
     costs = check.each("link_costs", given, p)
     ratio = check.number("return_ratio", return_ratio, low=0.0)
     check.choice("method", method, _METHODS)
-    active = np.flatnonzero(np.isfinite(times))
-    t, c = np.ascontiguousarray(times[active]), np.ascontiguousarray(costs[active])
     with np.errstate(over="ignore", under="ignore"):
-        back = ratio * c
-        alone = t + c + back
+        back = ratio * costs
+        alone = (times + costs + back)[np.isfinite(times)]
     if not (np.isfinite(alone).all() and math.isfinite(float(alone.min()) * size)):
         raise ValueError("the makespan overflows: give times or the load in a larger unit")
-    bound = engine.divisible_bound(t, c, back)
-    found = _found(t, c, back, bound, method)
-    makespan = found.makespan * size
-    shares = np.zeros(p)
-    with np.errstate(under="ignore"):
-        shares[active] = found.shares * size
-    least = min(found.makespan, makespan, float(shares[active][found.shares > 0].min()))
-    if least < sys.float_info.min:
+    try:
+        found, certificate = engine.divisible_best(
+            size, times, costs, back if ratio else None, method
+        )
+    except ValueError:
         raise ValueError(
             "the makespan or a share underflows: give times or the load in a smaller unit"
-        )
-    out, inward = (active[order][shares[active[order]] > 0] for order in (found.out, found.back))
-    optimal = found.optimal or proven(found.makespan, bound)
-    kind = {"fifo": "first in, first out", "lifo": "last in, first out"}.get(method, "")
+        ) from None
     return DivisibleLoad(
-        method="exact" if method == "best" and optimal and len(active) <= _PROVEN else method,
+        method=found.method,
         asked=method,
-        **certified(makespan if optimal else bound * size, makespan=makespan),
-        scope="all orders" if optimal else kind,
-        shares=check.frozen(shares),
+        **certificate,
+        shares=check.frozen(found.shares),
         amount=size,
-        send_order=check.frozen(out.astype(np.int64)),
-        receive_order=check.frozen((inward if ratio else inward[:0]).astype(np.int64)),
-        enrolled=tuple(sorted(out.tolist())),
+        send_order=check.frozen(found.send_order),
+        receive_order=check.frozen(found.receive_order),
+        enrolled=tuple(sorted(found.send_order.tolist())),
         return_ratio=ratio,
         cycle_times=check.frozen(times),
         link_costs=check.frozen(costs),
         **whose(cycle_times, p),
     )
-
-
-@dataclass(frozen=True)
-class _Orders:
-    out: NDArray[np.int32]
-    back: NDArray[np.int32]
-    shares: NDArray[np.float64]
-    makespan: float
-    optimal: bool
-
-
-def _found(
-    times: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    back: NDArray[np.float64],
-    bound: float,
-    method: str,
-) -> _Orders:
-    """The better of the starting orders, improved by a search if the method is "best"."""
-    cheapest = np.argsort(costs, kind="stable").astype(np.int32)
-    first = cheapest[::-1].copy() if (back > costs).any() else cheapest
-    starts = {"fifo": (first, first), "lifo": (cheapest, cheapest[::-1].copy())}
-    best: _Orders | None = None
-    for out, inward in starts.values() if method == "best" else [starts[method]]:
-        found = _Orders(*engine.divisible_orders(times, costs, back, out, inward, 0, 0.0))
-        if best is None or found.makespan < best.makespan:
-            best = found
-    assert best is not None
-    if method != "best" or proven(best.makespan, bound):
-        return best
-    programs = max(1, math.ceil(_WORK / (3 * len(times) ** 3)))
-    searched = _Orders(
-        *engine.divisible_orders(times, costs, back, best.out, best.back, programs, bound)
-    )
-    return searched if searched.optimal or searched.makespan <= best.makespan else best

@@ -6,9 +6,7 @@ A plan gives the most tasks in a given time, or the least time for a given numbe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -16,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._base.progress import Progress, reporting
+from .._engine import assign as engine
 from ..plan import Finish, Plan, Step
 from ..platform import Platform, Unit, whose
 from .distribute import distribute
-from .stacked import PlanStack, one_by_one, stack_of
-from .task_orders import Found, Message, exact_links, nothing, solve, total, upper_bound
+from .stacked import PlanStack, stack_of, threads_for
 
-_METHODS = ("best", "paper", "fastest")
+_METHODS = engine.TASK_METHODS[:3]
+_BRIEF = 1000  # cycle-times of stacks that are planned without threads
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -124,7 +123,12 @@ class MaxTasks(_TaskPlan):
     sense: ClassVar[str] = "max"
 
     def _on(self, platform: Platform) -> Plan:
-        bound = max(self.T, _enough(self, platform.cycle_times.tolist()))
+        p = len(self.counts)
+        out, back = check.each("send", self.send, p), check.each("receive", self.receive, p)
+        end = engine.task_end(
+            platform.cycle_times, out, back, self.send_order, self.receive_order, self.counts
+        )
+        bound = max(self.T, end)
         most = max_tasks(bound, platform, self.send, self.receive).upper_bound
         return self._carried(platform, self.tasks, most, T=bound, makespan=self._last(platform))
 
@@ -265,28 +269,23 @@ def max_tasks(
         raise ValueError("progress is for stacks of cycle_times")
     cycle_times = _per_task(cycle_times, "cycle_times: max_tasks")
     times = check.cycle_times(cycle_times, speeds)
-    bound = check.number("T", T, above=0.0)
-    out, back = _message("send", send, len(times)), _message("receive", receive, len(times))
-    check.choice("method", method, _METHODS)
-    if method == "paper" and (isinstance(out, np.ndarray) or isinstance(back, np.ndarray)):
-        raise ValueError(
-            "method 'paper' is for equal messages: give send and receive as one number each"
-        )
-    if bound / float(times.min()) > 2**53:
-        raise ValueError(f"T must be at most 2**53 times the least cycle-time, got {bound:g}")
-    found = solve(bound, times, out, back, method)
-    tasks = found.tasks
-    optimal = tasks == found.bound
+    bound, p = check.number("T", T, above=0.0), len(times)
+    out, back = check.each("send", send, p), check.each("receive", receive, p)
+    _require_method(check.choice("method", method, _METHODS), out, back)
+    _require_countable(bound, times)
+    found = engine.max_tasks(bound, times, out, back, method)
+    optimal = found.tasks == found.bound
     return MaxTasks(
         method=found.method,
         asked=method,
         optimal=optimal,
         scope="all allocations" if optimal else "",
-        tasks=tasks,
+        tasks=found.tasks,
         bound=found.bound,
         T=bound,
-        **_parts(found, times, out, back, None, bound),
-        **whose(cycle_times, len(times)),
+        makespan=found.makespan,
+        **_parts(found, times, out, back),
+        **whose(cycle_times, p),
     )
 
 
@@ -304,23 +303,24 @@ def _max_stack(
     p = times.shape[-1]
     name, given = ("cycle_times", cycle_times) if speeds is None else ("speeds", speeds)
     stacked = {name: np.array(given, np.float64).reshape(-1, p)}
-    common: dict[str, Any] = {
-        "T": check.number("T", T, above=0.0),
-        "method": check.choice("method", method, _METHODS),
-    }
+    bound = check.number("T", T, above=0.0)
+    common: dict[str, Any] = {"T": bound, "method": check.choice("method", method, _METHODS)}
+    messages: dict[str, NDArray[np.float64]] = {}
     for message, value in (("send", send), ("receive", receive)):
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
             stacked[message] = check.each_of(message, value, times.shape).reshape(-1, p)
+            messages[message] = np.ascontiguousarray(stacked[message])
         else:
             common[message] = check.number(message, value, low=0.0)
-    names: dict[str, tuple[Any, ...]] = {
-        "tasks": (np.int64,),
-        "bound": (np.int64,),
-        "optimal": (np.bool_,),
-        "counts": (np.int64, p),
-    }
+            messages[message] = np.full(p, common[message])
+    rows = np.ascontiguousarray(times.reshape(-1, p))
+    out, back = messages["send"], messages["receive"]
+    _require_method(method, out, back, what=_OF_STACK)
+    _require_countable(bound, rows, what=_OF_STACK)
     with reporting(progress) as tell:
-        results = one_by_one(max_tasks, names, stacked, common, tell)
+        threads = threads_for(rows.size <= _BRIEF, tell)
+        tasks, bounds, counts = engine.max_tasks_rows(bound, rows, out, back, method, threads, tell)
+    results = {"tasks": tasks, "bound": bounds, "optimal": tasks == bounds, "counts": counts}
     return stack_of(times.shape[:-1], method, "tasks", results, max_tasks, stacked, common)
 
 
@@ -363,97 +363,100 @@ def min_time(
     check.amount_first("min_time", "tasks", tasks, cycle_times)
     cycle_times = _per_task(cycle_times, "cycle_times: min_time")
     times = check.cycle_times(cycle_times, speeds)
-    wanted = check.integer("tasks", tasks, low=0)
-    least, p = float(distribute(wanted, times).makespan), len(times)
-    out, back = _message("send", send, p), _message("receive", receive, p)
-    messages = total(out, p) + total(back, p)
-    if not math.isfinite(least + messages):
-        raise ValueError("the makespan overflows: give times in a larger unit")
-    if wanted and least / float(times.min()) > 2**52:
-        raise ValueError(
-            f"tasks must take less than 2**52 times the least cycle-time, got {tasks!r}"
-        )
-    with np.errstate(over="ignore"):  # all tasks on one worker
-        alone = float(
-            (
-                np.broadcast_to(out, p)
-                + np.broadcast_to(back, p)
-                + (wanted * times if wanted else 0.0)
-            ).min()
-        )
-    low, high = least * (1 - 1e-15), min((least + messages) * (1 + 1e-14), alone * (1 + 1e-14))
-    if wanted and high / float(times.min()) > 2**53:
-        raise ValueError(
-            "send and receive are too long for cycle_times: the makespan is over 2**53 times the"
-            " least cycle-time"
-        )
-    makespan = bound = 0.0
-    found = nothing(p)
-    if wanted:
-        bound = makespan = low  # if each T is decided anyway, a cheap bound is enough
-        if not exact_links(times, out, back):
-            bound = makespan = _first_double(
-                low, high, lambda T: upper_bound(T, times, out, back) >= wanted
-            )
-        if isinstance(out, np.ndarray) or isinstance(back, np.ndarray) or (out and back):
-            too_short = [0.0]
-
-            def enough(T: float) -> bool:
-                found = solve(T, times, out, back, "best", wanted)
-                if found.bound < wanted:
-                    too_short.append(T)
-                return found.tasks >= wanted
-
-            makespan = _first_double(bound, high, enough)
-            bound = max(bound, math.nextafter(max(too_short), math.inf))
-            if bound < makespan:
-                bound = _first_double(
-                    bound,
-                    makespan,
-                    lambda T: solve(T, times, out, back, "best", wanted).bound >= wanted,
-                )
-        found = solve(makespan, times, out, back, "best", wanted)
-    counts = _trimmed(found, times, out, wanted)
-    parts = _parts(found, times, out, back, counts, makespan)
-    bound = min(bound, parts["makespan"])
-    optimal = parts["makespan"] == bound
+    wanted, p = check.integer("tasks", tasks, low=0), len(times)
+    out, back = check.each("send", send, p), check.each("receive", receive, p)
+    try:
+        found, certificate = engine.min_time(wanted, times, out, back)
+    except ValueError:
+        raise ValueError(_out_of_range(wanted, times, out, back)) from None
     return MinTime(
         method=found.method,
         asked="best",
-        bound=bound,
-        optimal=optimal,
-        scope="all allocations" if optimal else "",
         tasks=wanted,
-        **parts,
+        **certificate,
+        **_parts(found, times, out, back),
         **whose(cycle_times, p),
     )
 
 
-def _message(name: str, given: float | ArrayLike, p: int) -> Message:
-    """One time, or an array of p times if the workers' times are not all equal."""
-    values = check.each(name, given, p, "worker")
+def _out_of_range(
+    wanted: int,
+    times: NDArray[np.float64],
+    send: NDArray[np.float64],
+    receive: NDArray[np.float64],
+) -> str:
+    """Why no makespan is in the range of the engine."""
+    least = distribute(wanted, times).makespan
+    with np.errstate(over="ignore"):
+        if not math.isfinite(least + float(send.sum() + receive.sum())):
+            return "the makespan overflows: give times in a larger unit"
+    if least / float(times.min()) > 2**52:
+        return f"tasks must take less than 2**52 times the least cycle-time, got {wanted!r}"
+    return (
+        "send and receive are too long for cycle_times: the makespan is over 2**53 times the"
+        " least cycle-time"
+    )
+
+
+_OF_STACK = "platform {} of the stack: "
+
+
+def _require_method(
+    method: str, send: NDArray[np.float64], receive: NDArray[np.float64], what: str = ""
+) -> None:
+    """Raise ValueError if the method is for equal messages only, and a row has others."""
+    if method == "paper":
+        uneven = [(messages != messages[..., :1]).any(-1) for messages in (send, receive)]
+        if (bad := uneven[0] | uneven[1]).any():
+            raise ValueError(
+                what.format(np.argmax(bad))
+                + "method 'paper' is for equal messages: give send and receive as one number each"
+            )
+
+
+def _require_countable(bound: float, times: NDArray[np.float64], what: str = "") -> None:
+    """Raise ValueError if a worker, or all workers of a row, have too many tasks to be counted."""
+    with np.errstate(over="ignore"):
+        most = bound / times
+    if (bad := most.max(-1) > 2**53).any():
+        raise ValueError(
+            what.format(np.argmax(bad))
+            + f"T must be at most 2**53 times the least cycle-time, got {bound:g}"
+        )
+    if (bad := most.sum(-1) >= 2**62).any():
+        raise ValueError(
+            what.format(np.argmax(bad)) + f"T allows more than 2**62 tasks, got {bound:g}"
+        )
+
+
+def _parts(
+    found: engine.Tasks,
+    times: NDArray[np.float64],
+    send: NDArray[np.float64],
+    receive: NDArray[np.float64],
+) -> dict[str, Any]:
+    """The fields that both plans have."""
+    return {
+        "counts": check.frozen(found.counts),
+        "send_order": check.frozen(found.send_order),
+        "receive_order": check.frozen(found.receive_order),
+        "send": _one_if_equal(send),
+        "receive": _one_if_equal(receive),
+        "cycle_times": check.frozen(times),
+    }
+
+
+def _one_if_equal(values: NDArray[np.float64]) -> float | NDArray[np.float64]:
     return float(values[0]) if (values == values[0]).all() else check.frozen(values)
 
 
-def _of(message: Message, i: int) -> float:
+def _of(message: float | NDArray[np.float64], i: int) -> float:
     return float(message[i]) if isinstance(message, np.ndarray) else message
 
 
-def _enough(plan: _TaskPlan, times: list[float]) -> float:
-    """The least double in which workers with these times finish a plan, computed in fractions."""
-    bus, ends = Fraction(0), {}
-    for i in plan.send_order.tolist():
-        bus += Fraction(_of(plan.send, i))
-        ends[i] = bus + int(plan.counts[i]) * Fraction(times[i])
-    for i in plan.receive_order.tolist():
-        if message := Fraction(_of(plan.receive, i)):
-            ends[i] = bus = max(bus, ends[i]) + message
-    last = max(ends.values(), default=Fraction(0))
-    found = float(last)
-    return math.nextafter(found, math.inf) if Fraction(found) < last else found
-
-
-def _arrivals(message: Message, order: NDArray[np.int64]) -> NDArray[np.float64]:
+def _arrivals(
+    message: float | NDArray[np.float64], order: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """When messages that go out in this order end, one after the other from time 0."""
     if isinstance(message, np.ndarray):
         return np.cumsum(message[order], dtype=np.float64)
@@ -463,66 +466,3 @@ def _arrivals(message: Message, order: NDArray[np.int64]) -> NDArray[np.float64]
 def _settled(end: float, makespan: float) -> float:
     """The end of a step, or the makespan if both are equal up to rounding."""
     return makespan if abs(end - makespan) <= 1e-14 * makespan else end
-
-
-def _parts(
-    found: Found,
-    times: NDArray[np.float64],
-    send: Message,
-    receive: Message,
-    counts: NDArray[np.int64] | None,
-    makespan: float,
-) -> dict[str, Any]:
-    """The fields that follow from the slots.
-
-    The makespan is when the steps end; up to rounding, it is no later than the given one.
-    """
-    own = found.counts if counts is None else counts
-    order = np.argsort(found.send_slots, kind="stable")
-    back = np.argsort(-found.receive_slots, kind="stable")
-    served, returning = order[own[order] > 0], back[own[back] > 0]
-    arrivals = _arrivals(send, served)
-    ends = arrivals + own[served] * times[served]
-    last = float(ends.max(initial=0.0))
-    if np.any(receive) and len(served):
-        bus, end = float(arrivals[-1]), dict(zip(served.tolist(), ends.tolist(), strict=True))
-        for i in returning.tolist():
-            if _of(receive, i):
-                bus = max(bus, end[i]) + _of(receive, i)
-        last = max(last, bus)
-    return {
-        "counts": check.frozen(own),
-        "makespan": _settled(last, makespan),
-        "send_order": check.frozen(served),
-        "receive_order": check.frozen(returning if np.any(receive) else returning[:0]),
-        "send": send,
-        "receive": receive,
-        "cycle_times": check.frozen(times),
-    }
-
-
-def _trimmed(
-    found: Found, times: NDArray[np.float64], send: Message, wanted: int
-) -> NDArray[np.int64]:
-    """The counts without the tasks that are too many: the workers that end last lose one each."""
-    counts = found.counts.copy()
-    while (excess := int(counts.sum()) - wanted) > 0:
-        order = np.argsort(found.send_slots, kind="stable")
-        order = order[counts[order] > 0]
-        ends = np.full(len(counts), -1.0)
-        ends[order] = _arrivals(send, order) + counts[order] * times[order]
-        last = np.argsort(-ends, kind="stable")[: min(excess, len(order))]
-        counts[last] -= 1
-    return counts
-
-
-def _first_double(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The least double of [low, high] that is enough; high (or a little more) is enough."""
-    first, last = (int(np.float64(x).view(np.int64)) for x in (max(low, 5e-324), max(high, 5e-324)))
-    while first < last:
-        middle = (first + last) // 2
-        if enough(float(np.int64(middle).view(np.float64))):
-            last = middle
-        else:
-            first = middle + 1
-    return float(np.int64(last).view(np.float64))

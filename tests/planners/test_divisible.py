@@ -15,7 +15,7 @@ from interrupted import interrupted
 from oracles.divisible import exact_makespan, exact_one_way, makespan_of_orders, makespans, replay
 
 import hetsched as hs
-from hetsched._engine import assign
+from hetsched._engine.ffi import check_status, doubles, ffi, int32s, lib
 
 INF = math.inf
 cost = st.one_of(st.just(0.0), st.sampled_from([0.25, 0.5, 1.0]), st.floats(0.01, 2))
@@ -92,6 +92,24 @@ def test_four_workers_neither_fifo_nor_lifo():
         ).makespan == pytest.approx(10 * wanted[method])
 
 
+def divisible_bound(times, sends, receives):
+    """hs_divisible_bound."""
+    bound = ffi.new("double *")
+    given = (doubles(x) for x in (times, sends, receives))
+    check_status(lib.hs_divisible_bound(len(times), *given, ffi.NULL, bound))
+    return bound[0]
+
+
+def divisible_orders(times, sends, receives, out, back, work, enough):
+    """Send order, receive order, shares, makespan and `optimal` of hs_divisible_orders."""
+    orders, shares = (out.copy(), back.copy()), np.empty(len(times))
+    makespan, optimal = ffi.new("double *"), ffi.new("int *")
+    given = (doubles(x) for x in (times, sends, receives))
+    found = *map(int32s, orders), doubles(shares), makespan, optimal
+    check_status(lib.hs_divisible_orders(len(times), *given, work, 1, enough, ffi.NULL, *found))
+    return *orders, shares, makespan[0], bool(optimal[0])
+
+
 @given(workers=st.lists(any_worker, min_size=1, max_size=3), z=any_ratio)
 @example(workers=[(0.25, 0.87581947), (0.25, 0.1894157), (0.5, 0.15185239)], z=0.5)
 @example(workers=[(6.5e-12, 0.0147), (1.3e-11, 7.9e-8), (3.65e-7, 1.84e-5), (24.2, 0.117)], z=0.1)
@@ -101,7 +119,7 @@ def test_exact(workers, z):
     times, costs = zip(*workers, strict=True)
     backs = [z * c for c in costs]
     least = exact_makespan(times, costs, backs)
-    assert assign.divisible_bound(*map(np.array, (times, costs, backs))) <= least
+    assert divisible_bound(*map(np.array, (times, costs, backs))) <= least
     plan = hs.divisible_load(1, times, costs, return_ratio=z)
     assert plan.optimal
     assert least * (1 - Fraction(1e-14)) <= Fraction(plan.makespan) <= least * (1 + Fraction(2e-12))
@@ -227,9 +245,9 @@ def test_scaling_by_powers_of_two_is_exact(workers, z, up, load):
 def test_no_plan_is_below_the_bound(workers, z):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
     given, order = (times, costs, z * costs), np.argsort(costs, kind="stable").astype(np.int32)
-    bound = assign.divisible_bound(*given)
+    bound = divisible_bound(*given)
     for work in (0, 300):
-        out, back, shares, makespan, _ = assign.divisible_orders(
+        out, back, shares, makespan, _ = divisible_orders(
             *given, order, order[::-1].copy(), work, bound
         )
         reached = replay(*given, shares, out, back) / sum(map(Fraction, shares.tolist()))
@@ -243,7 +261,7 @@ def test_one_way_bound(workers):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
     least = exact_one_way(times, costs)
     for messages in ((costs, 0 * costs), (0 * costs, costs)):  # the second is the first, backwards
-        bound = assign.divisible_bound(times, *messages)
+        bound = divisible_bound(times, *messages)
         assert least * (1 - Fraction(1e-12)) <= Fraction(bound) <= least
 
 
@@ -253,11 +271,11 @@ def test_more_workers(workers, z, seed):
     p, rng = len(times), np.random.default_rng(seed)
     out, back = (rng.permutation(p).astype(np.int32) for _ in range(2))
     given = times, costs, z * costs
-    bound = assign.divisible_bound(*given)
-    _, _, shares, makespan, _ = assign.divisible_orders(*given, out, back, 0, 0.0)
+    bound = divisible_bound(*given)
+    _, _, shares, makespan, _ = divisible_orders(*given, out, back, 0, 0.0)
     assert makespan == pytest.approx(makespan_of_orders(*given, tuple(out), tuple(back)), rel=1e-9)
     assert shares.sum() == pytest.approx(1)
-    found = assign.divisible_orders(*given, out, back, 500, bound)
+    found = divisible_orders(*given, out, back, 500, bound)
     assert bound <= found[3] <= makespan
     assert found[3] == pytest.approx(
         makespan_of_orders(*given, tuple(found[0]), tuple(found[1])), rel=1e-9

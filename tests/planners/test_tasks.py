@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oracles.tasks import least_time, most_tasks, most_tasks_linked
 
 import hetsched as hs
-from hetsched.planners import task_orders
+from hetsched._engine import assign as engine
 
 INF = math.inf
 small = st.integers(1, 9).map(float)
@@ -204,41 +204,48 @@ def test_time_with_links_of_their_own(tasks, times, sends, receives):
         )
 
 
-@given(
-    T=st.floats(5, 60),
-    times=st.lists(real, min_size=3, max_size=4),
-    sends=link,
-    receives=link,
-    equal=st.booleans(),
-)
-def test_searches_and_bounds_of_many_workers(T, times, sends, receives, equal):
-    """What serves more workers than are proven, on few of them: search <= optimum <= bounds."""
-    p = len(times)
-    if equal:
-        sends, receives = [0.3] * p, [0.7] * p
-    else:
-        sends, receives = sends[:p], receives[:p]
-    best = most_tasks_linked(T, times, sends, receives)
-    t, s, r = (np.array(x) for x in (times, sends, receives))
-    assert best <= task_orders.upper_bound(T, t, s, r)
-    assert best <= task_orders._fractional_bound(T, t, (s, r))
-    weights = task_orders.engine.task_positions(T, t, s, r, p)
-    bound, columns, tubes = task_orders.priced(weights, 0)
-    assert best <= bound
-    assert sorted(columns) == sorted(tubes) == list(range(p))
-    if equal:
-        assert weights[np.arange(p), columns, tubes].sum() <= best
+def exact_end(times, sends, receives, out, back, counts):
+    """The least double in which workers finish a plan, by fractions."""
+    bus, ends = Fraction(0), {}
+    for i in out:
+        bus += Fraction(sends[i])
+        ends[i] = bus + counts[i] * Fraction(times[i])
+    for i in back:
+        if receives[i]:
+            ends[i] = bus = max(bus, ends[i]) + Fraction(receives[i])
+    last = max(ends.values(), default=Fraction(0))
+    found = float(last)
+    return math.nextafter(found, INF) if Fraction(found) < last else found
 
 
-def test_prices():
-    """The bound is exact for any weights, and close; nothing overflows."""
-    rng = np.random.default_rng(4)
-    for largest in (3, 1000, 2**52):
-        for p in (1, 2, 5):
-            weights = rng.integers(0, largest, (p, p, p))
-            total = task_orders.engine.assign_axial(weights)[2]
-            bound, columns, tubes = task_orders.priced(weights, 0)
-            assert weights[np.arange(p), columns, tubes].sum() <= total <= bound <= 2 * total + 1
+wide = st.one_of(real, st.floats(5e-324, 1e-300), st.floats(1e-20, 1e20), st.floats(1e290, 1e300))
+
+
+@given(data=st.data(), p=st.integers(1, 4))
+def test_end_of_a_plan(data, p):
+    times = data.draw(st.lists(wide, min_size=p, max_size=p))
+    sends, receives = (
+        data.draw(st.lists(st.one_of(st.just(0.0), wide), min_size=p, max_size=p)) for _ in "sr"
+    )
+    counts = data.draw(
+        st.lists(st.one_of(st.integers(0, 30), st.integers(0, 2**20)), min_size=p, max_size=p)
+    )
+    out, back = (data.draw(st.permutations(range(p))) for _ in "ob")
+    arrays = (np.array(x) for x in (times, sends, receives, out, back, counts))
+    assert engine.task_end(*arrays) == exact_end(times, sends, receives, out, back, counts)
+
+
+@given(data=st.data(), p=st.integers(1, 4))
+def test_workers_that_the_bus_can_serve(data, p):
+    """A worker that is late by a hair, as real numbers, gets no message."""
+    message = st.sampled_from([0.1, 0.3, 1 / 3, 0.7, 1e-17, 1e-300])
+    send, receive, t = data.draw(message), data.draw(message), 2.0**-40
+    both = Fraction(send) + Fraction(receive)
+    T = float(data.draw(st.integers(1, p)) * both + Fraction(t))
+    T = data.draw(st.sampled_from([T, math.nextafter(T, 0), math.nextafter(T, INF)]))
+    plan = hs.max_tasks(T, [t] * p, send, receive, "fastest")
+    counts = [max(int((Fraction(T) - j * both) / Fraction(t)), 0) for j in range(1, p + 1)]
+    assert plan.counts.tolist() == counts
 
 
 @pytest.mark.slow
@@ -382,6 +389,36 @@ def test_answers_that_take_next_to_nothing(p):
     )
     assert plan.optimal
     assert without.makespan <= plan.makespan <= without.makespan + p * 1e-12 + 1e-13
+
+
+def test_stacks():
+    """A stack has the plans of its platforms, and says which platform has a wrong argument."""
+    rng = np.random.default_rng(1)
+    times = rng.uniform(1, 9, (5, 4))
+    times[1, 2] = INF
+    sends = rng.uniform(0, 1, (5, 4))
+    sends[3] = 0.5
+    for send, receive in ((0.5, 0.0), (0.25, 0.5), (sends, 0.25), (sends[0], sends)):
+        for method in ("best", "fastest"):
+            stack = hs.max_tasks(30.0, times, send, receive, method)
+            for row in range(5):
+                messages = (x[row] if np.ndim(x) == 2 else x for x in (send, receive))
+                plan = hs.max_tasks(30.0, times[row], *messages, method)
+                assert stack.tasks[row] == plan.tasks == stack[row].tasks
+                assert stack.bound[row] == plan.bound
+                assert stack.counts[row].tolist() == plan.counts.tolist()
+                assert stack.optimal[row] == plan.optimal
+    with pytest.raises(ValueError, match="platform 0 of the stack: method 'paper' is for equal"):
+        hs.max_tasks(30.0, times, sends, 0.25, "paper")
+    times[4, 1] = 1e-20
+    with pytest.raises(ValueError, match=r"platform 4 of the stack: T must be at most 2\*\*53"):
+        hs.max_tasks(30.0, times, 0.5)
+
+
+def test_more_tasks_than_can_be_counted():
+    with pytest.raises(ValueError, match=r"T allows more than 2\*\*62 tasks"):
+        hs.max_tasks(1.0, [2.0**-53] * 512)
+    assert hs.max_tasks(1.0, [2.0**-53] * 511).tasks == 511 * 2**53
 
 
 @pytest.mark.filterwarnings("error")

@@ -116,6 +116,111 @@ enum { HS_ASSIGN_AXIAL_MOST = 12 };
 HS_API hs_status hs_assign_axial(int32_t p, const int64_t *weights, const int *cancel,
                                  int32_t *columns, int32_t *tubes, int64_t *total);
 
+/* Workers that a master reaches over one bus, one message at a time. The functions below take any
+ * messages, and decide whether they are equal for all workers.
+ *   p            >= 1
+ *   cycle_times  [p] time per task, > 0; infinite for a worker that does nothing; at least one finite
+ *   sends        [p] time of the message to each worker, >= 0, finite; NULL for none
+ *   receives     [p] time of the message back from each worker, >= 0, finite; NULL for none
+ *   send_stride, receive_stride  read by hs_max_tasks_batch only */
+typedef struct hs_task_workers {
+    int32_t p;
+    const double *cycle_times, *sends, *receives;
+    ptrdiff_t send_stride, receive_stride;
+} hs_task_workers;
+
+/* Methods. The first three can be asked for; the others say how the best plan was found.
+ *   HS_TASKS_BEST       all that follow, as the messages need them
+ *   HS_TASKS_PAPER      equal messages only: two matchings, with half of the time each
+ *   HS_TASKS_FASTEST    the fastest workers first
+ *   HS_TASKS_FLOOR      no messages: each worker does what fits
+ *   HS_TASKS_DEADLINES  earliest deadline first
+ *   HS_TASKS_MATCHING   a matching of workers and send slots
+ *   HS_TASKS_PRICES     prices on the slots of the answers
+ *   HS_TASKS_EXACT      dynamic programming, over all orders
+ *   HS_TASKS_SEARCH     local search
+ * BEST also stands for the paper's matchings with several splits of the time, improved in turn. */
+typedef enum hs_task_method {
+    HS_TASKS_BEST = 0,
+    HS_TASKS_PAPER = 1,
+    HS_TASKS_FASTEST = 2,
+    HS_TASKS_FLOOR = 3,
+    HS_TASKS_DEADLINES = 4,
+    HS_TASKS_MATCHING = 5,
+    HS_TASKS_PRICES = 6,
+    HS_TASKS_EXACT = 7,
+    HS_TASKS_SEARCH = 8
+} hs_task_method;
+
+/* A plan. The caller sets the pointers.
+ *   counts         [p] out: tasks of each worker
+ *   send_order     [p] out: the `served` workers with tasks, in the order of the messages to them
+ *   receive_order  [p] out: the same workers in the order of the answers
+ *   served         out: the number of workers with tasks
+ *   answering      out: the entries of receive_order that count: `served`, or 0 without answers
+ *   method         out: the hs_task_method that found the plan
+ *   tasks          out: the sum of the counts
+ *   bound          out, hs_max_tasks: no plan does more tasks in the given time
+ *   makespan       out: when the last worker ends, if everything is as early as the orders allow;
+ *                  the given (or least) time itself if they differ by rounding errors only */
+typedef struct hs_task_plan {
+    int64_t *counts;
+    int32_t *send_order, *receive_order;
+    int32_t served, answering, method;
+    int64_t tasks, bound;
+    double makespan;
+} hs_task_plan;
+
+/* Finds the most tasks that can be done in time `bound`. Source: the 2001 paper, section 4.
+ *   bound        > 0, finite; at most 2^53 times each cycle-time, and the sum of its quotients is
+ *                below 2^62
+ *   method       HS_TASKS_BEST, HS_TASKS_PAPER or HS_TASKS_FASTEST
+ *   effort       of the search for different messages and of prices; NULL for the default
+ *   certificate  out: "tasks", maximised. It is optimal if plan.tasks == plan.bound; a bound above
+ *                2^53 is rounded up
+ *
+ * Equal messages in one direction: the optimum, by earliest deadline first in O(p log p) if every
+ * cycle-time is at least (p - 1) messages, else by a matching in O(p^3). In both directions: the
+ * optimum for p <= HS_ASSIGN_AXIAL_MOST; for more workers the paper's matchings, improved in turn,
+ * and up to 128 workers prices on the slots, which give the bound. Different messages: see
+ * hs_task_links; bounds by matchings, prices and fractional tasks. */
+HS_API hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int32_t method,
+                              const hs_effort *effort, const int *cancel, hs_task_plan *plan,
+                              hs_certificate *certificate);
+
+/* Does the same for many platforms with the same number of workers.
+ *   workers  of the first platform. cycle_times: [rows * p]; the messages of platform i are at sends
+ *            + i send_stride and receives + i receive_stride, where a stride is p, or 0 for messages
+ *            that are the same for all platforms
+ *   tasks    [rows] out
+ *   bounds   [rows] out: no plan does more tasks
+ *   counts   [rows * p] out */
+HS_API hs_status hs_max_tasks_batch(int64_t rows, const hs_task_workers *workers, double bound,
+                                    int32_t method, const hs_effort *effort, const int *cancel,
+                                    int64_t *tasks, int64_t *bounds, int64_t *counts);
+
+/* Finds the least time in which `tasks` tasks can be done: a bisection over the doubles, with
+ * hs_max_tasks by HS_TASKS_BEST. If that is exact, the makespan is the optimum, rounded up. The
+ * bound of the certificate ("makespan", minimised) is the longest time that an upper bound on the
+ * tasks rules out.
+ *   tasks   0 .. 2^53; they take less than 2^52 times the least cycle-time without messages, and at
+ *           most 2^53 times with messages, where no sum of times overflows
+ *   effort  the seed of the searches; HS_ERROR_UNSUPPORTED for a limited time */
+HS_API hs_status hs_min_time(const hs_task_workers *workers, int64_t tasks, const hs_effort *effort,
+                             const int *cancel, hs_task_plan *plan, hs_certificate *certificate);
+
+/* Computes the least double in which workers complete given counts in given orders: the exact end,
+ * rounded up; infinite if that is out of range.
+ *   served         number of workers with tasks, 0 .. p
+ *   send_order     [served] workers in the order of the messages out
+ *   receive_order  [served] the same workers in the order of the answers; read only if
+ *                  workers->receives is given
+ *   counts         [p] tasks of each worker, 0 .. 2^53
+ * Time and memory O(p). */
+HS_API hs_status hs_task_end(const hs_task_workers *workers, int32_t served,
+                             const int32_t *send_order, const int32_t *receive_order,
+                             const int64_t *counts, double *end);
+
 /* A divisible load that is handed out over one bus, with results that come back; all messages out
  * come before all messages back. For given orders, shares and makespan are a linear program. Its
  * constraints: for each worker, the messages out up to its own, its work, and the messages back
@@ -146,6 +251,57 @@ HS_API hs_status hs_divisible_orders(int32_t p, const double *cycle_times, const
                                      double enough, const int *cancel, int32_t *send_order,
                                      int32_t *receive_order, double *shares, double *makespan,
                                      int *optimal);
+
+/* A divisible load and its workers; infinite cycle-times and NULL for messages are allowed here.
+ *   size         of the load, > 0, finite
+ *   p            >= 1
+ *   cycle_times  [p] infinite for a worker that does nothing; at least one finite
+ *   sends        [p] NULL: messages out take no time
+ *   receives     [p] NULL: no messages back */
+typedef struct hs_divisible_load {
+    double size;
+    int32_t p;
+    const double *cycle_times, *sends, *receives;
+} hs_divisible_load;
+
+/* Methods. BEST takes any orders. FIFO: the answers come back in the order of the messages out, the
+ * cheapest links first, or last if an answer costs more than its message out. LIFO: in the opposite
+ * order, and the cheapest links go out first. EXACT cannot be asked for: it says that BEST tried
+ * all orders, of at most HS_DIVISIBLE_PROVEN workers. */
+typedef enum hs_divisible_method {
+    HS_DIVISIBLE_BEST = 0,
+    HS_DIVISIBLE_FIFO = 1,
+    HS_DIVISIBLE_LIFO = 2,
+    HS_DIVISIBLE_EXACT = 3
+} hs_divisible_method;
+enum { HS_DIVISIBLE_PROVEN = 6 };
+
+/* A plan. The caller sets the pointers.
+ *   shares         [p] out: their sum is the size of the load
+ *   send_order     [p] out: the `served` workers with a share, in the order of the messages out
+ *   receive_order  [p] out: the same workers in the order of the answers
+ *   served         out: the number of workers with a share
+ *   answering      out: the entries of receive_order that count: `served`, or 0 without receives
+ *   method         out: the method asked for, or HS_DIVISIBLE_EXACT
+ *   makespan       out */
+typedef struct hs_divisible_plan {
+    double *shares;
+    int32_t *send_order, *receive_order;
+    int32_t served, answering, method;
+    double makespan;
+} hs_divisible_plan;
+
+/* Divides a load such that the last answer is back as early as possible.
+ *   method       HS_DIVISIBLE_BEST, HS_DIVISIBLE_FIFO or HS_DIVISIBLE_LIFO
+ *   effort       of the search for more than HS_DIVISIBLE_PROVEN workers; NULL for the default
+ *   certificate  out: "makespan", minimised. Its scope is "all orders" if no orders and no shares
+ *                take less than makespan * (1 - 1e-12), else the kind of orders of the method
+ * HS_ERROR_VALUE also if the makespan, a share, or the time of a worker for a unit of load is beyond
+ * the range of normal numbers. BEST begins with the better one of the other two methods and ends at
+ * the bound of hs_divisible_bound; see hs_divisible_orders. */
+HS_API hs_status hs_divisible_best(const hs_divisible_load *load, int32_t method,
+                                   const hs_effort *effort, const int *cancel,
+                                   hs_divisible_plan *plan, hs_certificate *certificate);
 
 /* Computes a lower bound on the makespan of all plans for a load of 1, with all roundings accounted
  * for. It is the largest of four relaxations: only messages out wait for each other, or only
