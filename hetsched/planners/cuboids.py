@@ -235,7 +235,7 @@ def cuboids(
         raise ValueError(
             "the cost overflows: give alpha, beta and gamma in a larger unit"
         ) from None
-    return Cuboids(
+    return Cuboids._made(
         method=found,
         asked=method,
         **proof,

@@ -207,7 +207,7 @@ def divisible_load(
         raise ValueError(
             "the makespan or a share underflows: give times or the load in a smaller unit"
         ) from None
-    return DivisibleLoad(
+    return DivisibleLoad._made(
         method=found.method,
         asked=method,
         **certificate,

@@ -326,7 +326,7 @@ def layers_star(
     with _naming(side, times, costs, room, disk):
         found = engine.layers_plan(method, mode, side, times, costs, room, disk)
     held = 2 * side * found.counts + beside(side, disk)
-    return LayersPlan(
+    return LayersPlan._made(
         method=method,
         **found.proof,
         n=side,

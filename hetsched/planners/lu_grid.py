@@ -214,7 +214,7 @@ def lu_grid(
         raise ValueError(
             "the cost overflows: give cycle_times or link_cost in a larger unit"
         ) from None
-    return LuGrid(
+    return LuGrid._made(
         method=found.method,
         asked=method,
         **found.proof,

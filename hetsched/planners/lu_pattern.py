@@ -182,7 +182,7 @@ def lu_pattern(
     if owner is not None:
         method, mine = "given", check.owners("owner", owner, (n,), times)
     step_costs, proof = engine.pattern(mine, times, method, min(period or 0, n))
-    return LuPattern(
+    return LuPattern._made(
         method=method,
         asked=asked if method != "given" else "",
         **proof,

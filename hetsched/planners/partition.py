@@ -532,7 +532,7 @@ def _finished(
     if problem.columns is not None and certificate["scope"]:
         plural = "s" if problem.columns > 1 else ""
         certificate["scope"] = f"partitions into {problem.columns} full column{plural}"
-    return Partition(
+    return Partition._made(
         method=method or found.method,
         **certificate,
         pieces=later(lambda: check.frozen(found.pieces)),

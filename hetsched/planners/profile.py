@@ -171,7 +171,7 @@ def distribute_profile(
         )
         raise InfeasibleError(f"n = {n} chunks cannot be distributed: {reason}") from None
     times = np.where(counts > 0, table[np.arange(p), counts], 0.0)
-    return ProfileDistribution(
+    return ProfileDistribution._made(
         method="distribute_profile",
         bound=makespan,
         optimal=True,

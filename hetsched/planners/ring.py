@@ -300,7 +300,7 @@ def slice_ring(
     except (InfeasibleError, NotImplementedError) as error:
         raise _infeasible(error, step.method, int(np.isfinite(times).sum())) from None
     found |= {name: check.frozen(found[name]) for name in ("ring", "shares")}
-    return SliceRing(
+    return SliceRing._made(
         **found,
         asked=step.method,
         work=step.work,

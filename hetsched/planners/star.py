@@ -503,7 +503,7 @@ def plan_of(
     """The plan of a decision of the engine."""
     times, costs, memory = star
     parts = found.parts
-    return StarPlan(
+    return StarPlan._made(
         method=found.method,
         asked=wish.method,
         **found.certificate,

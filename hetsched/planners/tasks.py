@@ -275,7 +275,7 @@ def max_tasks(
     _require_countable(bound, times)
     found = engine.max_tasks(bound, times, out, back, method)
     optimal = found.tasks == found.bound
-    return MaxTasks(
+    return MaxTasks._made(
         method=found.method,
         asked=method,
         optimal=optimal,
@@ -369,7 +369,7 @@ def min_time(
         found, certificate = engine.min_time(wanted, times, out, back)
     except ValueError:
         raise ValueError(_out_of_range(wanted, times, out, back)) from None
-    return MinTime(
+    return MinTime._made(
         method=found.method,
         asked="best",
         tasks=wanted,

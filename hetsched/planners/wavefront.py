@@ -230,7 +230,7 @@ def wavefront(
     owner, chosen, redistributed, proof = engine.wavefront(
         length, lines, times, method, wanted, _reach(neighbours), order
     )
-    return Wavefront(
+    return Wavefront._made(
         method=method,
         asked=asked,
         **proof,

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import covers_exactly
 from oracles.rules import AROUND, RULES, half_perimeter, kaddoura_cost, tree_of, workers_of, zones
+from stages import partition_contiguous
 
 import hetsched as hs
 from hetsched._engine import partition as engine
@@ -331,9 +332,7 @@ def test_a_vanishing_area_costs_nothing_in_its_corner():
 
 
 def runs(m: int, n: int, areas: list[float]) -> list[tuple[int, list[int]]]:
-    problem = engine.Problem(method="contiguous", sides=(m, n))
-    pieces = engine.partition_best(problem, np.array(areas)).pieces
-    workers, rects = pieces[:, 0], pieces[:, 1:]
+    workers, rects = partition_contiguous(m, n, np.array(areas))
     return list(zip(workers.tolist(), rects.tolist(), strict=True))
 
 

@@ -187,7 +187,7 @@ HS_API hs_status hs_matmul_torus(const hs_matmul *product, int64_t count, const 
                                  int64_t capacity, double *sent, hs_message *messages,
                                  int64_t *message_count);
 
-/* ---- schedules ------------------------------------------------------------------------------- */
+/* ---- schedule -------------------------------------------------------------------------------- */
 
 /* Speeds that change while the workers compute.
  *   count        >= 0 changes
