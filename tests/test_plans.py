@@ -1037,3 +1037,23 @@ class TestOtherWorkers:
     def test_refused(self, plan, platform, error, message):
         with pytest.raises(error, match=message):
             hs.simulate(plan, platform)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_plans_that_are_not_checked_are_the_same(monkeypatch):
+    """Planners make their plans unchecked: with the same fields, read-only, and an error where the
+    value overflows."""
+    checked = list(made())
+    monkeypatch.setattr(hs.Plan, "checks_own", False)
+    for own, plan in zip(made(), checked, strict=True):
+        assert type(own) is type(plan)
+        assert pickle.loads(pickle.dumps(own)) == own  # checked whole
+        for field in dataclasses.fields(plan):
+            ours, theirs = getattr(own, field.name), getattr(plan, field.name)
+            if isinstance(theirs, np.ndarray):
+                assert not ours.flags.writeable
+                np.testing.assert_array_equal(ours, theirs)
+            assert type(ours) is type(theirs)
+        assert own.asked == plan.asked
+    with pytest.raises(ValueError, match="makespan overflows"):
+        hs.distribute(2**53, [1e308])
