@@ -84,32 +84,32 @@ class Problem:
     columns: int | None = None
     floorplan: NDArray[np.int32] | None = None
 
-    def of(self, areas: NDArray[np.float64], rects: NDArray[np.float64] | None) -> Any:
+    def of(
+        self, areas: NDArray[np.float64], rects: NDArray[np.float64] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
         """The hs_partition for the areas (..., p) and the rectangles (..., p, k, 4) of one set of
-        workers or of several. It does not keep the arrays alive."""
+        workers or of several, and the objects that must stay alive with it."""
         p = areas.shape[-1]
         m, n = self.sides or (0, 0)
         floorplan = self.floorplan
         each = 0 if rects is None else rects.shape[-2]
-        return ffi.new(
-            "hs_partition *",
-            (
-                p,
-                doubles(areas.reshape(-1)),
-                METHODS[self.method],
-                m,
-                n,
-                self.largest,
-                or_null(self.weights, doubles, p),
-                or_null(self.groups, int32s, p),
-                self.group_cost,
-                self.columns or 0,
-                ffi.NULL if rects is None else doubles(rects.reshape(-1), areas.size * each * 4),
-                each,
-                or_null(floorplan, int32s),
-                0 if floorplan is None else len(floorplan),
-            ),
+        fields = (
+            p,
+            doubles(areas.reshape(-1)),
+            METHODS[self.method],
+            m,
+            n,
+            self.largest,
+            or_null(self.weights, doubles, p),
+            or_null(self.groups, int32s, p),
+            self.group_cost,
+            self.columns or 0,
+            ffi.NULL if rects is None else doubles(rects.reshape(-1), areas.size * each * 4),
+            each,
+            or_null(floorplan, int32s),
+            0 if floorplan is None else len(floorplan),
         )
+        return ffi.new("hs_partition *", fields), fields
 
 
 class Zones:
@@ -181,11 +181,12 @@ def partition_best(
     """hs_partition_best."""
     p = len(areas)
     found = Zones(p, 3 if rects is None else max(3, rects.shape[-2]), problem.sides is not None)
-    given, limits = problem.of(areas, rects), effort(seed, seconds)
+    (given, alive), limits = problem.of(areas, rects), effort(seed, seconds)
     cancellable(
         lambda cancel: lib.hs_partition_best(given, limits, cancel, found.plan, found.proof),
         _is_long(problem, p, seconds),
     )
+    del alive
     return found
 
 
@@ -231,10 +232,11 @@ def partition_batch(
 
     def call(first: int, last: int, cancel: Any) -> int:
         own, failed = slice(first, last), ffi.new("int64_t *")
-        given = problem.of(areas[own], None if rects is None else rects[own])
+        given, alive = problem.of(areas[own], None if rects is None else rects[own])
         drawn = ffi.NULL if zones is None else doubles(zones[own].reshape(-1))
         found = doubles(costs[own]), doubles(bounds[own]), int32s(optimal[own]), drawn, failed
         status = lib.hs_partition_batch(last - first, given, limits, cancel, *found)
+        del alive
         try:
             check_status(status)
         except (ValueError, NotImplementedError) as error:
