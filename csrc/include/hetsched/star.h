@@ -117,7 +117,7 @@ typedef struct hs_star_step {
  * hs_star_peaks           peaks: [p] out: largest number of blocks that each worker holds at a
  *                         time, by a log of hs_star_simulate. A block that is received counts from
  *                         the start of its message. One that is only read counts until it was used,
- *                         the other blocks until their result has been sent
+ *                         the other blocks until their result has been sent. At most INT64_MAX
  * Time O(count), O(p + count), and O(p + length) for the log. */
 HS_API hs_status hs_star_chunk_traffic(int64_t t, const hs_star_chunk *chunk,
                                        hs_star_traffic *traffic);
