@@ -1,6 +1,6 @@
 /* Exact sums of doubles >= 0 and of their products with counts: integers in units of 2^-1074. */
-#ifndef HS_ASSIGN_EXACT_SUM_H
-#define HS_ASSIGN_EXACT_SUM_H
+#ifndef HS_CORE_EXACT_SUM_H
+#define HS_CORE_EXACT_SUM_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -124,18 +124,17 @@ static hs_status search_orders(const problem *x, int32_t axes, int64_t orders,
 
 /* Adds up the weighted faces of the boxes exactly, so that the cost does not depend on the order of
  * the workers.
- *   sides  [3 p] height, width, length of each box
- *   parts  [p] workspace */
-static double sum_faces(const problem *x, const double *sides, double *parts)
+ *   sides  [3 p] height, width, length of each box */
+static double sum_faces(const problem *x, const double *sides)
 {
-    int32_t count = 0;
+    hs__exact sum = {{0}};
     for (int32_t i = 0; i < x->p; i++, sides += 3) {
         const double faces = x->weights[0] * sides[0] * sides[2] +
                              x->weights[1] * sides[2] * sides[1] +
                              x->weights[2] * sides[0] * sides[1];
-        count = hs__add_exactly(faces, count, parts);
+        hs__exact_add(&sum, faces, 1);
     }
-    return hs__rounded_sum(count, parts);
+    return hs__exact_rounded(&sum, false);
 }
 
 /* Computes the bound of hs_cuboids_bound for the volumes that the boxes really have. In the unit
@@ -258,7 +257,7 @@ hs_status hs_cuboids_best(const hs_cuboids *given, hs_cuboids_method method, int
     const double least = exact && axes_of(method) == ALL_AXES ? best.cost : -1.0;
     if (!status) status = bound_cost(&x, sides, least, &trial, space, &bound);
     if (!status)
-        status = hs_certificate_of("cost", HS_MINIMISED, x.unit * sum_faces(&x, sides, space),
+        status = hs_certificate_of("cost", HS_MINIMISED, x.unit * sum_faces(&x, sides),
                                    x.unit * bound, certificate);
     free(numbers);
     free(integers);
