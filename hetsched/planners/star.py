@@ -24,7 +24,6 @@ from ..platform import Platform, Unit, whose
 from .stacked import PlanStack, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
-REUSE = "maxreuse"  # of section 3
 OVERLAP = "overlap"  # the remark at the end of section 4
 METHODS = tuple(name for name in engine.METHODS if name != "best")
 RETURNS = ("lazy", "eager")
