@@ -23,7 +23,7 @@ from .ffi import (
     lib,
     or_null,
 )
-from .rows import over_rows
+from .rows import RowError, over_rows
 
 
 def partition_columns(
@@ -192,14 +192,6 @@ def partition_best(
 
 #: Methods that give each worker one rectangle.
 _RECTANGLES = frozenset(METHODS) - {"best", "nonrectangular", "contiguous", "snrpp", "given"}
-
-
-class RowError(Exception):
-    """The engine refuses a row of a stack; `row` is its number."""
-
-    def __init__(self, row: int) -> None:
-        super().__init__(row)
-        self.row = row
 
 
 def is_brief_batch(method: str, rows: int, p: int) -> bool:

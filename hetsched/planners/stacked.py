@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +169,19 @@ def stack_of(
         stacked=stacked,
         common=common,
     )
+
+
+def plan_alone(
+    planner: Callable[..., Plan],
+    row: int,
+    stacked: Mapping[str, Sequence[Any] | NDArray[Any]],
+    common: Mapping[str, Any],
+) -> None:
+    """Make the plan of one row of a stack; its error says which row it is."""
+    try:
+        planner(**{name: values[row] for name, values in stacked.items()}, **common)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"platform {row} of the stack: {error}") from error
 
 
 def threads_for(brief: bool, progress: Progress | None) -> int:
