@@ -10,13 +10,13 @@
 #include "core/exact_sum.h"
 #include "core/numbers.h"
 #include "hetsched.h"
+#include "partition/cuboids.h"
 
 enum { ALL_AXES = 7, ACROSS_RESULT = 3, ACROSS_DEPTH = 4 };
 enum { MOST_SEARCHED = 64 }; /* workers of one interval DP: a search over more would need several */
 /* The default search, and the part of it after which its order is taken anew. A changed order takes
  * about size^3 / 10^7 seconds. */
 enum { MOST_ORDERS = 2000, SEARCH_WORK = 8000000, ROUND_WORK = 2000000 };
-enum { ALL_ARE_GUILLOTINE = 4 }; /* boxes of which every tiling is guillotine */
 
 /* A problem whose weights are scaled by a power of two, so that nothing overflows or is rounded. */
 typedef struct {
@@ -147,7 +147,7 @@ static hs_status bound_cost(const problem *x, const double *sides, double least,
 {
     for (int32_t i = 0; i < x->p; i++, sides += 3) volumes[i] = sides[0] * sides[1] * sides[2];
     hs_status status = hs_cuboids_bound(x->p, volumes, x->faces, bound);
-    if (status || x->whole || x->size > ALL_ARE_GUILLOTINE) return status;
+    if (status || x->whole || x->size > HS__ALL_ARE_GUILLOTINE) return status;
     if (least < 0.0) {
         status = cut_exactly(x, ALL_AXES, trial);
         least = trial->cost;
