@@ -155,7 +155,8 @@ static hs_status try_around_largest(hs__planner *s, hs__candidates *list)
 static hs_status try_some_intervals(hs__planner *s, hs__candidates *list)
 {
     const hs_partition *x = &s->problem;
-    const int32_t reach = (int32_t)sqrt(CUTS / s->size);
+    const int32_t cuts = CUTS / s->size;
+    const int32_t reach = (int32_t)sqrt(cuts);
     double cost;
     if (reach < FEWEST || x->largest) return HS_OK;
     const hs_status status =
