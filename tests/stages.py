@@ -33,6 +33,47 @@ def partition_contiguous(
     return workers[: pieces[0]], rects[: pieces[0]]
 
 
+# ---- partitions ----------------------------------------------------------------------------------
+
+
+def partition_interval(
+    areas: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    aspect: float,
+    reach: int = 0,
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_interval, without an order and groups."""
+    p = len(areas)
+    plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
+    given = p, doubles(areas), or_null(weights, doubles, p), aspect, ffi.NULL, ffi.NULL, 0.0, reach
+    found = int32s(plan), length, cost
+    cancellable(lambda cancel: lib.hs_partition_interval(*given, cancel, *found), p > 60)
+    return plan[: length[0]].copy(), cost[0]
+
+
+# The numbers of hs_rule, by the names that `partition` gives them.
+RULES = {
+    "rows": lib.HS_RULE_ROWS,
+    "kalinov-lastovetsky": lib.HS_RULE_KALINOV_LASTOVETSKY,
+    "recursive": lib.HS_RULE_RECURSIVE,
+    "nagamochi-abe": lib.HS_RULE_NAGAMOCHI_ABE,
+    "snrpp": lib.HS_RULE_SNRPP,
+    "kaddoura": lib.HS_RULE_KADDOURA,
+}
+
+
+def partition_rule(
+    rule: str, areas: NDArray[np.float64], aspect: float = 1.0
+) -> tuple[NDArray[np.int32], float]:
+    """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
+    plan = np.empty(2 * len(areas), np.int32)
+    length, cost = ffi.new("int32_t *"), ffi.new("double *")
+    given = RULES[rule], len(areas), doubles(areas), aspect
+    found = int32s(plan), length, cost
+    cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
+    return plan[: length[0]].copy(), cost[0]
+
+
 # ---- cuboids -------------------------------------------------------------------------------------
 
 

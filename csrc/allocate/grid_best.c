@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/sum.h"
 #include "hetsched.h"
 
 /* Most workers for which HS_LU_GRID_NESTED takes the best of all cuts, and the best cuts of the
@@ -161,24 +162,6 @@ static hs_status try_maps(search *s, hs_lu_grid_method method)
 
 /* ---- the planner ----------------------------------------------------------------------------- */
 
-/* Adds up by halves, in eight parallel sums below 128 numbers, so that rounding errors stay small for
- * very many workers. */
-static double sum_by_halves(int32_t count, const double *x)
-{
-    enum { LANES = 8, SHORT = 128 };
-    double sums[LANES] = {0.0};
-    if (count > SHORT) {
-        const int32_t half = count / 2 / LANES * LANES;
-        return sum_by_halves(half, x) + sum_by_halves(count - half, x + half);
-    }
-    const int32_t whole = count / LANES * LANES;
-    for (int32_t i = 0; i < whole; i++) sums[i % LANES] += x[i];
-    double sum =
-        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    for (int32_t i = whole; i < count; i++) sum += x[i];
-    return sum;
-}
-
 /* Lists the workers with a finite cycle-time, and computes the shares of all. Returns the sum of
  * the speeds relative to the fastest worker, which does not overflow. */
 static double list_workers(search *s, double fastest)
@@ -187,7 +170,7 @@ static double list_workers(search *s, double fastest)
         s->shares[i] = fastest / s->times[i];
         if (isfinite(s->times[i])) s->workers[s->able++] = i;
     }
-    const double total = sum_by_halves(s->p, s->shares);
+    const double total = hs__sum(s->p, s->shares);
     for (int32_t i = 0; i < s->p; i++) s->shares[i] /= total;
     return total;
 }

@@ -38,6 +38,20 @@ static inline double fastest_of(int32_t p, const double *cycle_times)
     return isinf(fastest) ? NAN : fastest;
 }
 
+/* Deals n chunks to the workers with finite cycle-times in turn, of which there is at least one;
+ * returns the number of these workers. O(n + p). */
+static inline int32_t deal_in_turn(int64_t n, int32_t p, const double *cycle_times, int32_t *owner)
+{
+    int32_t able = 0;
+    for (int32_t i = 0; i < p; i++) {
+        if (isinf(cycle_times[i])) continue;
+        if (able < n) owner[able] = i;
+        able++;
+    }
+    for (int64_t k = able; k < n; k++) owner[k] = owner[k - able];
+    return able;
+}
+
 /* Returns the exponent of the power of two that is the unit of time: with it no product overflows
  * or loses bits for workers that could get a chunk. */
 static inline int unit_of(double fastest) { return ilogb(fastest) + 1; }

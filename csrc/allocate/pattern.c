@@ -1,6 +1,7 @@
 /* Chunks dealt one by one, so that every prefix is optimal; and the block columns of LU, which are
  * dealt by that pattern. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,18 @@
 #include "hetsched.h"
 
 enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
+static const int64_t MOST = INT64_C(1) << 53;
+
+static bool is_cancelled_at(int64_t k, const int *cancel)
+{
+    return k % BRIEF == 0 && hs__cancelled(cancel);
+}
 
 hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, const int *cancel,
                                int32_t *owner, double *makespans)
 {
     if (!cycle_times || (n > 0 && !owner)) return HS_ERROR_VALUE;
-    if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
+    if (n < 0 || n > MOST || p < 1) return HS_ERROR_VALUE;
     double fastest = fastest_of(p, cycle_times);
     if (isnan(fastest)) return HS_ERROR_VALUE;
     hs__timed *heap = malloc((size_t)p * sizeof *heap);
@@ -25,7 +32,7 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
         for (int32_t i = 0; i < p; i++) heap[i] = end_of(1, cycle_times[i], unit, i);
         hs__heap_order(heap, p);
         for (int64_t k = 0; k < n; k++) {
-            if (k % BRIEF == 0 && hs__cancelled(cancel)) {
+            if (is_cancelled_at(k, cancel)) {
                 status = HS_ERROR_CANCELLED;
                 break;
             }
@@ -51,24 +58,25 @@ static hs_status check_owners(int64_t n, int32_t p, const double *cycle_times, c
 /* Certifies owners. dealt [n]: the makespans of hs_distribute_prefix, which are the least loads of
  * the steps from the last one back. Sums are in the order of the steps. step_costs: [n - 1] out */
 static hs_status certify_owners(int64_t n, int32_t p, const double *cycle_times,
-                                const int32_t *owner, const double *dealt, double *step_costs,
-                                hs_certificate *certificate)
+                                const int32_t *owner, const double *dealt, const int *cancel,
+                                double *step_costs, hs_certificate *certificate)
 {
     int64_t *counts = calloc((size_t)p, sizeof *counts);
     if (!counts) return HS_ERROR_MEMORY;
     double largest = 0.0;
     /* the blocks from k on */
-    for (int64_t k = n - 1; k > 0; k--) {
+    for (int64_t k = n - 1; k > 0 && !is_cancelled_at(k, cancel); k--) {
         largest = fmax(largest, (double)++counts[owner[k]] * cycle_times[owner[k]]);
         step_costs[k - 1] = largest;
     }
     free(counts);
     double value = 0.0;
     double bound = 0.0;
-    for (int64_t k = 0; k + 1 < n; k++) {
+    for (int64_t k = 0; k + 1 < n && !is_cancelled_at(k, cancel); k++) {
         value += step_costs[k];
         bound += dealt[n - 2 - k];
     }
+    if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
     return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }
 
@@ -76,7 +84,7 @@ hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times
                                  const int32_t *owner, const int *cancel,
                                  hs_certificate *certificate)
 {
-    if (n < 1 || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
+    if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
     hs_status status = check_owners(n, p, cycle_times, owner);
     if (status) return status;
     int32_t *dealt = malloc((size_t)n * sizeof *dealt);
@@ -86,7 +94,8 @@ hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times
                  ? hs_distribute_prefix(n, p, cycle_times, cancel, dealt, makespans)
                  : HS_ERROR_MEMORY;
     if (!status)
-        status = certify_owners(n, p, cycle_times, owner, makespans, step_costs, certificate);
+        status =
+            certify_owners(n, p, cycle_times, owner, makespans, cancel, step_costs, certificate);
     free(dealt);
     free(makespans);
     free(step_costs);
@@ -104,10 +113,7 @@ static hs_status deal_blocks(int64_t n, int32_t p, const double *cycle_times,
         return HS_OK;
     }
     if (method == HS_PATTERN_CYCLIC) {
-        for (int64_t k = 0, i = 0; k < n; k++, i++) {
-            while (isinf(cycle_times[i % p])) i++;
-            owner[k] = (int32_t)(i % p);
-        }
+        deal_in_turn(n, p, cycle_times, owner);
         return HS_OK;
     }
     int64_t *counts = calloc((size_t)p, sizeof *counts);
@@ -123,7 +129,8 @@ hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times, hs_pa
                           int64_t period, const int *cancel, int32_t *owner, double *step_costs,
                           hs_certificate *certificate)
 {
-    if (n < 1 || p < 1 || !cycle_times || !owner || !certificate || (n > 1 && !step_costs))
+    if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !certificate ||
+        (n > 1 && !step_costs))
         return HS_ERROR_VALUE;
     if ((int)method < HS_PATTERN_BEST || (int)method > HS_PATTERN_GIVEN || period < 0)
         return HS_ERROR_VALUE;
@@ -138,7 +145,7 @@ hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times, hs_pa
     if (!status && method != HS_PATTERN_GIVEN)
         status = deal_blocks(n, p, cycle_times, method, period, dealt, found);
     if (!status)
-        status = certify_owners(n, p, cycle_times, found, makespans, makespans + n, &proof);
+        status = certify_owners(n, p, cycle_times, found, makespans, cancel, makespans + n, &proof);
     if (!status) {
         if (found != owner) memcpy(owner, found, (size_t)n * sizeof *owner);
         if (n > 1) memcpy(step_costs, makespans + n, (size_t)(n - 1) * sizeof *step_costs);

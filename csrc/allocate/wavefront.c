@@ -405,14 +405,9 @@ hs_status hs_wavefront_best(int64_t rows, int32_t cols, int32_t p, const double 
     hs_status status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
     if (status) return status;
     if (method == HS_WAVEFRONT_CYCLIC) {
-        int32_t able = 0;
-        for (int32_t i = 0; i < p; i++) able += isfinite(cycle_times[i]);
         int32_t *dealt = malloc((size_t)cols * sizeof *dealt);
         if (!dealt) return HS_ERROR_MEMORY;
-        for (int32_t j = 0, i = 0; j < cols; j++, i = i + 1 < p ? i + 1 : 0) {
-            while (isinf(cycle_times[i])) i = i + 1 < p ? i + 1 : 0;
-            dealt[j] = i;
-        }
+        const int32_t able = deal_in_turn(cols, p, cycle_times, dealt);
         status = hs_wavefront_makespan(rows, cols, p, cycle_times, dealt, reach, order, cancel,
                                        &value, NULL, NULL);
         if (!status)

@@ -131,13 +131,18 @@ void hs__found_copy(int32_t p, const hs__found *from, hs__found *to)
 static hs_status match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
                        bool maximise, int32_t *col_of_row, int64_t *total)
 {
-    const int32_t size = rows > cols ? rows : cols;
-    if (size > x->matched) {
+    const int32_t shorter = rows < cols ? rows : cols;
+    const int32_t longer = rows < cols ? cols : rows;
+    if (shorter > x->shorter || longer > x->longer) {
         hs__matching_close(&x->matching);
-        x->matched = 0;
-        const hs_status status = hs__matching_open(size, size, &x->matching);
-        if (status != HS_OK) return status;
-        x->matched = size;
+        x->shorter = (int32_t)hs__max(shorter, x->shorter);
+        x->longer = (int32_t)hs__max(longer, x->longer);
+        const hs_status status = hs__matching_open(x->shorter, x->longer, &x->matching);
+        if (status != HS_OK) {
+            x->shorter = 0;
+            x->longer = 0;
+            return status;
+        }
     }
     const hs_status status =
         hs__match_rows(&x->matching, rows, cols, weights, maximise, x->cancel, col_of_row);

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "assign/exact_sum.h"
 #include "assign/tasks_core.h"
 #include "core/cancel.h"
 #include "core/effort.h"
+#include "core/exact_sum.h"
 #include "core/numbers.h"
 #include "core/order.h"
 #include "core/sort.h"

@@ -50,11 +50,10 @@ typedef struct hs__bus {
     const int *cancel;
     uint64_t seed;
     double end; /* of the search, by hs_clock; infinite if its work is fixed */
-    void *own;  /* the arrays above, for room_for workers */
-    int32_t room_for;
+    void *own;  /* the arrays above */
     hs__room tried, slots, weights, cube, keys, prices;
     hs__matching matching;
-    int32_t matched; /* rows and columns for which `matching` has memory */
+    int32_t shorter, longer; /* sides of the largest problem for which `matching` has memory */
 } hs__bus;
 
 /* Return whether no pointer is missing that must not be. */

@@ -10,7 +10,7 @@
 
 /* Work of the search, in workers looked at: about a third of a second. A driver that searches a
  * hundred times for one plan takes a part of it, and no more than so many for each p^3. By hand. */
-enum { WORK = 30 * 1000 * 1000, PARTS = 50, WORK_PER_CUBE = 100 };
+enum { WORK = 30 * 1000 * 1000, PART = WORK / 50, WORK_PER_CUBE = 100 };
 
 /* q workers that are served, in these orders. */
 typedef struct {
@@ -57,7 +57,7 @@ static int64_t work_of(const hs__bus *x, int64_t wanted)
     if (isfinite(x->end)) return INT64_MAX;
     if (wanted < 0) return WORK;
     const double cube = (double)x->p * x->p * x->p;
-    return (int64_t)fmin(WORK / PARTS, WORK_PER_CUBE * cube);
+    return (int64_t)fmin(PART, WORK_PER_CUBE * cube);
 }
 
 /* Searches for orders. With `wanted`, if that finds too few tasks, it tries all workers by the rule

@@ -1,8 +1,9 @@
 /* hetsched: plan, certify, simulate and run dense linear algebra on unequal workers.
  *
- * Planners: allocate, assign, partition, ring, star, layers, schedule. The quality of their plans:
- * certificate. Runners: pool, blocking, run, product, stencil, factor, stack, tall, measure.
- * boxes.h turns plans into the boxes that hs_run_product takes. examples/c has three programs.
+ * Planners: allocate, assign, partition, ring, star, star_lu, layers, schedule. The quality of their
+ * plans, and how long a planner searches: certificate. Runners: pool, blocking, run, product,
+ * stencil, factor, stack, tall, measure. boxes.h turns plans into the boxes that hs_run_product
+ * takes. examples/c has three programs.
  *
  * Contracts that hold everywhere
  *

@@ -155,7 +155,8 @@ static hs_status try_around_largest(hs__planner *s, hs__candidates *list)
 static hs_status try_some_intervals(hs__planner *s, hs__candidates *list)
 {
     const hs_partition *x = &s->problem;
-    const int32_t reach = (int32_t)sqrt(CUTS / s->size);
+    const int32_t cuts = CUTS / s->size;
+    const int32_t reach = (int32_t)sqrt(cuts);
     double cost;
     if (reach < FEWEST || x->largest) return HS_OK;
     const hs_status status =
@@ -181,25 +182,20 @@ static hs_status try_searches(hs__planner *s, hs__candidates *list)
     const hs_partition *x = &s->problem;
     const int64_t all = hs__min((int64_t)EVALUATIONS * s->size, EFFORT / s->size);
     const double temperature = 0.5 / ((double)s->size * s->size);
-    const double end = hs__effort_end(s->effort);
     uint64_t state = hs__effort_seed(s->effort);
-    int64_t evaluations = hs__effort_timed(s->effort) ? hs__min(FIRST, all) : all;
+    hs_status status;
     take_best(s, list);
     if (!is_guillotine(s)) return HS_OK;
-    for (;;) {
+    const int64_t first = hs__min(FIRST, all);
+    hs__rounds round = hs__first_round(s->effort, all, first, first, all, INFINITY);
+    do {
         double cost;
-        const double start = hs_clock();
-        hs_status status =
-            hs_partition_search(x->p, x->areas, x->weights, s->aspect, evaluations, temperature,
-                                s->cancel, s->plan, s->length, &state, &cost);
+        status = hs_partition_search(x->p, x->areas, x->weights, s->aspect, round.work, temperature,
+                                     s->cancel, s->plan, s->length, &state, &cost);
         mark_unproven(s, HS_PARTITION_SEARCH);
         if (!status) status = consider(s, list);
-        const double now = hs_clock();
-        if (status || !hs__effort_timed(s->effort) || !(now < end)) return status;
-        /* as many as fit into the rest of the time */
-        const double fit = (double)evaluations * ((end - now) / fmax(now - start, 1e-6));
-        evaluations = fit < (double)all ? hs__max(hs__min(FIRST, all), (int64_t)fit) : all;
-    }
+    } while (!status && hs__next_round(&round));
+    return status;
 }
 
 /* ---- best ------------------------------------------------------------------------------------ */

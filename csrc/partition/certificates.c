@@ -3,10 +3,13 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/sum.h"
 #include "hetsched.h"
 #include "partition/cuboids.h"
 #include "partition/floorplan.h"
+#include "partition/zones.h"
 
 /* ---- zones (2-D) ----------------------------------------------------------------------------- */
 
@@ -119,46 +122,12 @@ hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double 
     return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }
 
-/* The rows, or the columns, of a piece. */
-typedef struct {
-    int32_t worker;
-    int64_t start, end;
-} span;
-
-static int by_worker_and_start(const void *a, const void *b)
-{
-    const span *x = a;
-    const span *y = b;
-    if (x->worker != y->worker) return x->worker < y->worker ? -1 : 1;
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-/* Computes the weighted sum of all projections on an axis; spans [pieces] is workspace. */
-static double sum_projections(int32_t pieces, const int32_t *workers, const int64_t *rects,
-                              const double *weights, int axis, span *spans)
-{
-    double sum = 0.0;
-    for (int32_t q = 0; q < pieces; q++) {
-        const int64_t start = rects[4 * (size_t)q + (size_t)axis];
-        spans[q] = (span){workers[q], start, start + rects[4 * (size_t)q + 2 + (size_t)axis]};
-    }
-    qsort(spans, (size_t)pieces, sizeof *spans, by_worker_and_start);
-    int64_t seen = 0;
-    for (int32_t q = 0; q < pieces; q++) {
-        if (q == 0 || spans[q].worker != spans[q - 1].worker) seen = 0;
-        const int64_t from = spans[q].start > seen ? spans[q].start : seen;
-        if (spans[q].end <= from) continue;
-        sum += (weights ? weights[spans[q].worker] : 1.0) * (double)(spans[q].end - from);
-        seen = spans[q].end;
-    }
-    return sum;
-}
-
 /* Adds up the areas of the pieces; returns whether all lie in the matrix and fill it. */
 static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int32_t *workers,
                       const int64_t *rects, double *areas)
 {
     double total = 0.0;
+    memset(areas, 0, (size_t)p * sizeof *areas);
     for (int32_t q = 0; q < pieces; q++) {
         const int64_t *r = rects + 4 * (size_t)q;
         if (workers[q] < 0 || workers[q] >= p || r[0] < 0 || r[1] < 0 || r[2] < 0 || r[3] < 0)
@@ -170,6 +139,24 @@ static bool add_areas(int64_t m, int64_t n, int32_t p, int32_t pieces, const int
     return fabs(total - (double)m * (double)n) <= 1e-9 * (double)m * (double)n;
 }
 
+/* Adds up the weighted projections of the workers' pieces.
+ *   space  [7 pieces] workspace, and
+ *   marks  [p + 1]
+ *   spans  [2 p] workspace */
+static double sum_projections(int32_t p, const double *weights, int32_t pieces,
+                              const int32_t *workers, const int64_t *rects, double *space,
+                              int32_t *marks, double *spans)
+{
+    double *sides = space + 3 * (size_t)pieces;
+    for (size_t k = 0; k < 4 * (size_t)pieces; k++) sides[k] = (double)rects[k];
+    hs__zone_spans(p, pieces, workers, sides, space, marks, spans);
+    for (size_t i = 0; i < (size_t)p; i++) {
+        const double half = spans[2 * i] + spans[2 * i + 1];
+        spans[i] = weights ? weights[i] * half : half;
+    }
+    return hs__sum(p, spans);
+}
+
 hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *weights,
                                int32_t pieces, const int32_t *workers, const int64_t *rects,
                                hs_certificate *certificate)
@@ -178,19 +165,20 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
     if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects ||
         !certificate)
         return HS_ERROR_VALUE;
-    double *areas = calloc((size_t)p, sizeof *areas);
-    span *spans = malloc((size_t)pieces * sizeof *spans);
-    hs_status status = areas && spans ? HS_OK : HS_ERROR_MEMORY;
+    double *areas = malloc((3 * (size_t)p + 7 * (size_t)pieces) * sizeof *areas);
+    int32_t *marks = malloc(((size_t)p + 1) * sizeof *marks);
+    hs_status status = areas && marks ? HS_OK : HS_ERROR_MEMORY;
     if (!status && !add_areas(m, n, p, pieces, workers, rects, areas)) status = HS_ERROR_VALUE;
     double bound;
     if (!status) status = hs_zones_bound(p, areas, weights, (double)m, (double)n, 0, &bound);
     if (!status) {
-        double value = sum_projections(pieces, workers, rects, weights, 0, spans);
-        value += sum_projections(pieces, workers, rects, weights, 1, spans);
+        double *spans = areas + p;
+        const double value = sum_projections(p, weights, pieces, workers, rects,
+                                             spans + 2 * (size_t)p, marks, spans);
         status = hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
     }
     free(areas);
-    free(spans);
+    free(marks);
     return status;
 }
 
@@ -248,10 +236,8 @@ hs_status hs_cuboids_bound(int32_t p, const double *volumes, const double *faces
 hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double *faces,
                                  const int32_t *tree, int32_t length, hs_certificate *certificate)
 {
-    /* all tilings by so few boxes are guillotine, so the best guillotine tiling is optimal */
-    enum { ALL_ARE_GUILLOTINE = 4 };
     hs__cuboid_problem s;
-    int32_t nodes, best[2 * ALL_ARE_GUILLOTINE - 1];
+    int32_t nodes, best[2 * HS__ALL_ARE_GUILLOTINE - 1];
     double value, bound, least;
     if (!volumes || !faces || !tree || !certificate) return HS_ERROR_VALUE;
     hs_status status = hs__cuboid_setup(p, volumes, faces, 7, &s);
@@ -263,7 +249,7 @@ hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double 
     status = length == 2 * size - 1
                  ? hs__cuboid_end(p, volumes, faces, tree, length, &nodes, &value)
                  : HS_ERROR_VALUE;
-    if (!status && size <= ALL_ARE_GUILLOTINE) {
+    if (!status && size <= HS__ALL_ARE_GUILLOTINE) {
         status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
         if (!status) bound = fmax(bound, least);
     }

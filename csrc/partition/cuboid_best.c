@@ -10,13 +10,13 @@
 #include "core/exact_sum.h"
 #include "core/numbers.h"
 #include "hetsched.h"
+#include "partition/cuboids.h"
 
 enum { ALL_AXES = 7, ACROSS_RESULT = 3, ACROSS_DEPTH = 4 };
 enum { MOST_SEARCHED = 64 }; /* workers of one interval DP: a search over more would need several */
 /* The default search, and the part of it after which its order is taken anew. A changed order takes
  * about size^3 / 10^7 seconds. */
 enum { MOST_ORDERS = 2000, SEARCH_WORK = 8000000, ROUND_WORK = 2000000 };
-enum { ALL_ARE_GUILLOTINE = 4 }; /* boxes of which every tiling is guillotine */
 
 /* A problem whose weights are scaled by a power of two, so that nothing overflows or is rounded. */
 typedef struct {
@@ -124,18 +124,17 @@ static hs_status search_orders(const problem *x, int32_t axes, int64_t orders,
 
 /* Adds up the weighted faces of the boxes exactly, so that the cost does not depend on the order of
  * the workers.
- *   sides  [3 p] height, width, length of each box
- *   parts  [p] workspace */
-static double sum_faces(const problem *x, const double *sides, double *parts)
+ *   sides  [3 p] height, width, length of each box */
+static double sum_faces(const problem *x, const double *sides)
 {
-    int32_t count = 0;
+    hs__exact sum = {{0}};
     for (int32_t i = 0; i < x->p; i++, sides += 3) {
         const double faces = x->weights[0] * sides[0] * sides[2] +
                              x->weights[1] * sides[2] * sides[1] +
                              x->weights[2] * sides[0] * sides[1];
-        count = hs__add_exactly(faces, count, parts);
+        hs__exact_add(&sum, faces, 1);
     }
-    return hs__rounded_sum(count, parts);
+    return hs__exact_rounded(&sum, false);
 }
 
 /* Computes the bound of hs_cuboids_bound for the volumes that the boxes really have. In the unit
@@ -148,7 +147,7 @@ static hs_status bound_cost(const problem *x, const double *sides, double least,
 {
     for (int32_t i = 0; i < x->p; i++, sides += 3) volumes[i] = sides[0] * sides[1] * sides[2];
     hs_status status = hs_cuboids_bound(x->p, volumes, x->faces, bound);
-    if (status || x->whole || x->size > ALL_ARE_GUILLOTINE) return status;
+    if (status || x->whole || x->size > HS__ALL_ARE_GUILLOTINE) return status;
     if (least < 0.0) {
         status = cut_exactly(x, ALL_AXES, trial);
         least = trial->cost;
@@ -258,7 +257,7 @@ hs_status hs_cuboids_best(const hs_cuboids *given, hs_cuboids_method method, int
     const double least = exact && axes_of(method) == ALL_AXES ? best.cost : -1.0;
     if (!status) status = bound_cost(&x, sides, least, &trial, space, &bound);
     if (!status)
-        status = hs_certificate_of("cost", HS_MINIMISED, x.unit * sum_faces(&x, sides, space),
+        status = hs_certificate_of("cost", HS_MINIMISED, x.unit * sum_faces(&x, sides),
                                    x.unit * bound, certificate);
     free(numbers);
     free(integers);

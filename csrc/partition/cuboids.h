@@ -12,6 +12,9 @@
 
 #include "hetsched.h"
 
+/* All tilings by so few boxes are guillotine, so the best guillotine tiling is optimal. */
+enum { HS__ALL_ARE_GUILLOTINE = 4 };
+
 /* The workers with positive volume in ascending order (ties to the lowest index), and the stretched
  * cube.
  *   free_axis  -1, or an axis along which cuts cost nothing, or the only axis along which cuts are

@@ -10,6 +10,7 @@
 #include "core/effort.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/sum.h"
 #include "partition/columns.h"
 #include "partition/floorplan.h"
 #include "partition/zones.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/sum.h"
 #include "partition/floorplan.h"
 #include "partition/planner.h"
 #include "partition/zones.h"

@@ -1,12 +1,8 @@
-/* What zones measure: spans, areas and sums, and whether rectangles tile a box. */
+/* What zones measure: spans and areas. */
 #ifndef HS_PARTITION_ZONES_H
 #define HS_PARTITION_ZONES_H
 
 #include "hetsched.h"
-
-/* Returns the sum of values [count] >= 0, added in pairs of blocks, so that its rounding error
- * grows only with log(count). O(count). */
-double hs__sum(int64_t count, const double *values);
 
 /* Computes the rows and columns that each owner's pieces cover, each once.
  *   owner  [pieces] in 0 .. owners - 1, in any order

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/effort.h"
+#include "core/numbers.h"
 #include "core/tuning.h"
 #include "ring/able.h"
 
@@ -25,28 +26,20 @@ static int64_t search_rounds(int64_t p)
     return 1 + EFFORT / (p * p) < MOST ? 1 + EFFORT / (p * p) : MOST;
 }
 
-/* Searches from a ring. With a time limit, the first search has at most 100 rounds. Each later one
- * has as many as fit into the rest of the time by the pace of the last one, and at most twice as
- * many. */
+/* Searches from a ring. With a time limit, the first search has at most FIRST rounds, and each later
+ * one at most twice as many as the one before. */
 static hs_status search_ring(const hs_ring *problem, const hs_effort *effort, const int *cancel,
                              int32_t *ring, int32_t *size)
 {
-    const int64_t most = INT64_C(1) << 30;
-    const double end = hs__effort_end(effort);
+    enum { FIRST = 100, MOST = 1 << 30 };
+    const int64_t fixed = search_rounds(problem->p);
+    hs__rounds round = hs__first_round(effort, fixed, hs__min(fixed, FIRST), 1, MOST, 2.0);
     uint64_t state = hs__effort_seed(effort);
     double makespan;
-    int64_t rounds = search_rounds(problem->p);
-    if (hs__effort_timed(effort) && rounds > 100) rounds = 100;
-    for (;;) {
-        const double start = hs_clock();
-        const hs_status status =
-            hs_ring_search(problem, rounds, cancel, ring, size, &state, &makespan);
-        const double now = hs_clock();
-        if (status || !hs__effort_timed(effort) || now >= end || problem->p == 1) return status;
-        const double fitting = (double)rounds * (end - now) / fmax(now - start, 1e-6);
-        rounds = 2 * rounds < most ? 2 * rounds : most;
-        if (fitting < (double)rounds) rounds = fitting > 1.0 ? (int64_t)fitting : 1;
-    }
+    hs_status status;
+    do status = hs_ring_search(problem, round.work, cancel, ring, size, &state, &makespan);
+    while (!status && problem->p > 1 && hs__next_round(&round));
+    return status;
 }
 
 /* Searches a short ring of all workers: a fixed number of rounds, one to two seconds for a thousand

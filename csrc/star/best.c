@@ -57,33 +57,10 @@ static bool is_worth_trying(const hs_star *star, int32_t rule, double messages, 
 
 /* ---- rounds of a search ---------------------------------------------------------------------- */
 
-/* With a time limit, rounds of growing length until the time is over; else one round. */
-typedef struct rounds {
-    bool timed;
-    double began, end;
-    int64_t messages; /* to be tried in this round */
-} rounds;
-
-static rounds first_round(const hs_effort *effort, const hs_star_options *options)
+static hs__rounds first_round(const hs_effort *effort, const hs_star_options *options)
 {
-    const bool timed = hs__effort_timed(effort);
     const int64_t given = options->messages ? options->messages : HS_STAR_EFFORT;
-    return (rounds){.timed = timed,
-                    .began = hs_clock(),
-                    .end = hs__effort_end(effort),
-                    .messages = timed ? least_effort : given};
-}
-
-static bool next_round(rounds *x)
-{
-    const double now = hs_clock();
-    if (!x->timed || now >= x->end) return false;
-    const double before = (double)x->messages;
-    const double fits = before * (x->end - now) / fmax(now - x->began, 1e-6);
-    const double wanted = fmin(fmin(4.0 * before, fits), (double)most_effort);
-    x->messages = hs__max(least_effort, (int64_t)wanted);
-    x->began = now;
-    return true;
+    return hs__first_round(effort, given, least_effort, least_effort, most_effort, 4.0);
 }
 
 /* ---- methods --------------------------------------------------------------------------------- */
@@ -113,13 +90,13 @@ static void swap_arrays(int64_t **x, int64_t **y)
 static hs_status try_search(planning *x)
 {
     const hs_star *star = x->star;
-    rounds round = first_round(x->effort, x->options);
+    hs__rounds round = first_round(x->effort, x->options);
     uint64_t seed = hs__effort_seed(x->effort);
     hs_star_decision *best = &x->best;
     do {
         hs_star_decision found = {.method = HS_STAR_SEARCH, .eager = x->options->eager};
         const hs_status status =
-            hs_star_search(star, found.eager, seed++, round.messages, x->cancel, &found.by_rows,
+            hs_star_search(star, found.eager, seed++, round.work, x->cancel, &found.by_rows,
                            x->tried_shares, &found.order, &found.makespan);
         if (status) /* a longer round than the first has no more messages: this is unlikely */
             return status == HS_ERROR_UNSUPPORTED && best->method ? HS_OK : status;
@@ -128,7 +105,7 @@ static hs_status try_search(planning *x)
         x->shares = x->tried_shares;
         x->tried_shares = kept;
         *best = found;
-    } while (next_round(&round));
+    } while (hs__next_round(&round));
     return HS_OK;
 }
 
@@ -246,12 +223,11 @@ static hs_status plan_exactly(planning *x, double messages, int64_t memory, hs_s
     if (!status) status = try_full_columns(x, messages, memory);
     if (status) return status;
     hs_star_decision found = {.method = HS_STAR_EXACT};
-    rounds round = first_round(x->effort, x->options);
+    hs__rounds round = first_round(x->effort, x->options);
     do {
-        status =
-            hs_star_exact(star, round.messages, x->best.makespan, x->cancel, &found.chunk_count,
-                          chunks, &found.message_count, served, &found.makespan);
-    } while (status == HS_ERROR_UNSUPPORTED && next_round(&round));
+        status = hs_star_exact(star, round.work, x->best.makespan, x->cancel, &found.chunk_count,
+                               chunks, &found.message_count, served, &found.makespan);
+    } while (status == HS_ERROR_UNSUPPORTED && hs__next_round(&round));
     if (status == HS_ERROR_INFEASIBLE) {
         found = x->best;
         found.method = HS_STAR_EXACT;

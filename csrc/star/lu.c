@@ -227,7 +227,7 @@ static hs_status plan_products(const planning *x, int64_t width, double end, int
 {
     const hs_star_lu *lu = x->lu;
     const int64_t count = count_products(lu, width);
-    double later = 0.0; /* area of this product and of those after it */
+    double later = 0.0; /* area of this product and of those after it, rounded */
     double now = 0.0;
     for (int64_t k = count; k-- > 0;) later += area_of(x, width, k);
     const double all = later;
@@ -237,10 +237,12 @@ static hs_status plan_products(const planning *x, int64_t width, double end, int
         if (k == count) break;
         const double area = area_of(x, width, k);
         hs_star_options options = *x->options;
-        options.messages = hs__max(SEARCHED, (int64_t)((double)messages * area / all));
+        options.messages = (int64_t)fmin((double)messages * area / all, 0x1p62);
+        options.messages = hs__max(SEARCHED, options.messages);
         const hs_effort effort = {.seed = hs__effort_seed(x->effort) + (uint64_t)k,
                                   .timed = hs__effort_timed(x->effort),
-                                  .seconds = fmax(end - hs_clock(), 0.0) * (area / later)};
+                                  .seconds =
+                                      fmax(end - hs_clock(), 0.0) * (area / fmax(later, area))};
         const hs_star star = product_star(lu, width, k, x->memory);
         hs_certificate proof;
         const hs_status status =

@@ -168,6 +168,7 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                     slow_c = fmax(slow_c, star->link_costs[i]);
                     slow_w = fmax(slow_w, star->cycle_times[i]);
                 }
+                if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 if (!fit) continue;
                 if (improved) {
                     slow_c = most_c;
@@ -176,7 +177,6 @@ static hs_status choose_equal(const hs_star *star, int improved, int32_t eager, 
                 const int32_t count = enough_workers(fit, side, slow_c, slow_w);
                 if (homogeneous_bound(star, count, side, slow_c, slow_w) > best * (1.0 + 1e-9))
                     continue;
-                if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const hs_status status =
                     estimate_makespan(star, count, side, slow_c, slow_w, eager, cancel, &makespan);
                 if (status == HS_ERROR_UNSUPPORTED || (!status && makespan >= best)) continue;

@@ -156,11 +156,14 @@ hs_status hs_star_chunk_steps(int64_t t, int64_t count, const hs_star_chunk *chu
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
+/* A log made by hand may have sums of blocks beyond 64 bits. */
+__extension__ typedef __int128 wide;
+
 /* What a worker holds while a log is read. At one moment, blocks that leave go before blocks that
  * come: the number of blocks is compared when the time moves on. */
 typedef struct holding {
     double now;
-    int64_t blocks, peak;
+    wide blocks, peak;
     /* its first panel, and its first other message, whose blocks have not left; -1: none */
     int64_t panel, other;
 } holding;
@@ -193,7 +196,7 @@ static void end_moment(int64_t t, const hs_star_chunk *chunks, const hs_star_mes
     for (; x->other >= 0 && messages[x->other].end <= x->now;
          x->other = follow(messages, next, next[x->other], false))
         x->blocks -= blocks_leaving(t, chunks, &messages[x->other]);
-    x->peak = hs__max(x->peak, x->blocks);
+    if (x->blocks > x->peak) x->peak = x->blocks;
 }
 
 static bool is_valid_log(int64_t t, int32_t p, int64_t count, const hs_star_chunk *chunks,
@@ -247,7 +250,8 @@ hs_status hs_star_peaks(int64_t t, int32_t p, int64_t count, const hs_star_chunk
     }
     for (int32_t i = 0; i < p; i++) {
         end_moment(t, chunks, messages, next, &workers[i]);
-        peaks[i] = workers[i].peak;
+        const wide peak = workers[i].peak;
+        peaks[i] = peak < INT64_MAX ? (int64_t)peak : INT64_MAX;
     }
     free(workers);
     free(next);

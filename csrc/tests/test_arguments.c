@@ -755,7 +755,7 @@ static hs_status matmul_schedule(void)
                                  .boxes = AT(3, slabs),
                                  .sent = AT(9, ones),
                                  .messages = AT(10, box_messages),
-                                 .arrivals = AT(11, zeros),
+                                 .arrivals = AT(11, table),
                                  .sum = AT(12, &sum)};
     const hs_speed_changes changes = {.count = 1, .times = ones, .cycle_times = times};
     hs_schedule schedule = {.receive = AT(13, reals),

@@ -1,49 +1,16 @@
-/* hs_cuboids_best: costs and boxes against the stages, shapes, the search, exact sums, every
- * refusal, a cancelled call, failing allocations. */
+/* hs_cuboids_best: costs and boxes against the stages, shapes, the search, every refusal, a
+ * cancelled call, failing allocations. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
-#include "core/exact_sum.h"
 #include "hetsched.h"
 #include "scarce.h"
 
 enum { MAX = 16 };
 
 static int is_near(double x, double y) { return fabs(x - y) <= 1e-12 * fabs(y); }
-
-static double sum_of(int32_t count, const double *numbers)
-{
-    double parts[MAX];
-    int32_t size = 0;
-    for (int32_t i = 0; i < count; i++) size = hs__add_exactly(numbers[i], size, parts);
-    return hs__rounded_sum(size, parts);
-}
-
-static void exact_sums(void)
-{
-    CHECK(sum_of(0, NULL) == 0.0);
-    CHECK(sum_of(3, (const double[]){1e100, 1, -1e100}) == 1.0);
-    CHECK(sum_of(3, (const double[]){1, 0x1p-53, 0x1p-53}) == 1 + 0x1p-52);
-    /* half of the last bit goes to even, unless there is a little more or less than half */
-    CHECK(sum_of(2, (const double[]){1, 0x1p-53}) == 1.0);
-    CHECK(sum_of(3, (const double[]){1, 0x1p-53, 0x1p-120}) == 1 + 0x1p-52);
-    CHECK(sum_of(3, (const double[]){0x1p-120, 1 + 0x1p-52, 0x1p-53}) == 1 + 0x1p-51);
-    CHECK(sum_of(3, (const double[]){1 + 0x1p-52, 0x1p-53, -0x1p-120}) == 1 + 0x1p-52);
-    for (int round = 0; round < 200; round++) {
-        double numbers[MAX];
-        for (int i = 0; i < MAX; i++)
-            numbers[i] = ldexp(1 + check_random(1000), (int)check_random(200) - 100);
-        const double sum = sum_of(MAX, numbers);
-        for (int i = 0; i < MAX / 2; i++) {
-            const double kept = numbers[i];
-            numbers[i] = numbers[MAX - 1 - i];
-            numbers[MAX - 1 - i] = kept;
-        }
-        CHECK(sum_of(MAX, numbers) == sum);
-    }
-}
 
 static void known_cost(void)
 {
@@ -226,7 +193,6 @@ static void scarce(void)
 
 int main(void)
 {
-    exact_sums();
     known_cost();
     methods();
     shapes();

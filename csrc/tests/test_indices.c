@@ -68,7 +68,14 @@ static hs_status lu_grid_evaluate(void)
 }
 static hs_status lu_grid_certificate(void)
 {
-    return hs_lu_grid_certificate(N, P, times, list, NULL, &certificate);
+    return hs_lu_grid_certificate(N, P, times, 0, list, NULL, &certificate);
+}
+static hs_status lu_grid_best(void)
+{
+    const hs_lu_grid grid = {N, P, times, 0};
+    hs_lu_grid_result result = {list, reals, second, outs, others, 0};
+    hs_lu_grid_method found;
+    return hs_lu_grid_best(&grid, HS_LU_GRID_GIVEN, NULL, &found, &result, &certificate);
 }
 static hs_status wavefront_makespan(void)
 {
@@ -81,10 +88,6 @@ static hs_status wavefront_certificate(void)
 
 /* ---- assign ---- */
 
-static hs_status task_deadlines(void)
-{
-    return hs_task_deadlines(9, P, times, 1, 4, longs, NULL, ints);
-}
 static hs_status sends(void)
 {
     return hs_task_orders(9, P, times, few, few, P, list, order3, outs);
@@ -121,6 +124,20 @@ static hs_status divisible_answers(void)
 
 /* ---- partition ---- */
 
+static hs_status partition_plan(void)
+{
+    const hs_partition x = {
+        .p = P, .areas = ones, .method = HS_PARTITION_GIVEN, .plan = list, .length = 5};
+    hs_partition_plan found = {0};
+    return hs_partition_best(&x, NULL, NULL, &found, &certificate);
+}
+static hs_status partition_groups(void)
+{
+    const hs_partition x = {.p = P, .areas = ones, .groups = list};
+    hs_partition_plan found = {0};
+    return hs_partition_best(&x, NULL, NULL, &found, &certificate);
+}
+static hs_status spans_workers(void) { return hs_zones_spans(P, P, list, table, reals, second); }
 static hs_status floorplan_rects(void)
 {
     return hs_floorplan_rects(P, times, ones, 1, list, 5, ints, reals, &one_int, &one);
@@ -217,6 +234,24 @@ static hs_status layers_counts(void)
     return hs_layers_certificate(&layers, order3, longs, NULL, &certificate);
 }
 
+static hs_status plan_layers(int32_t *order, int64_t *given)
+{
+    const hs_layers_product product = {HS_SCSS, P, 5, times, few, NULL, 0};
+    hs_layers_result result = {given, order, P, reals, second, third, 0};
+    return hs_layers_plan(&product, HS_LAYERS_GIVEN, NULL, &result, &certificate);
+}
+static hs_status layers_plan_order(void)
+{
+    memcpy(outs, counts, sizeof counts);
+    memcpy(ints, list, sizeof order3);
+    return plan_layers(ints, outs);
+}
+static hs_status layers_plan_counts(void)
+{
+    memcpy(ints, order3, sizeof order3);
+    return plan_layers(ints, longs);
+}
+
 static const hs_star star = {
     .r = N, .s = N, .t = N, .p = P, .cycle_times = times, .link_costs = few, .memory = memory};
 static const hs_star_chunk chunk = {
@@ -225,6 +260,15 @@ static hs_status star_listed(void)
 {
     return hs_star_simulate(&star, 1, &chunk, HS_STAR_LISTED, 6, list, 0, NULL, NULL, &one_long,
                             &one);
+}
+static hs_status star_written(void)
+{
+    const hs_star_decision decision = {
+        .method = HS_STAR_EXACT, .chunk_count = 1, .message_count = 6};
+    static const hs_star_part parts[P];
+    static hs_star_message messages[6];
+    hs_star_chunk own = chunk;
+    return hs_star_write(&star, &decision, parts, list, NULL, &own, messages);
 }
 static hs_status star_panels(void)
 {
@@ -376,6 +420,7 @@ static const struct {
     {"hs_lu_grid_deal: plan", lu_grid_deal, plan3, 5, P},
     {"hs_lu_grid_evaluate: owner", lu_grid_evaluate, zeros, N *N, P},
     {"hs_lu_grid_certificate: owner", lu_grid_certificate, zeros, N *N, P},
+    {"hs_lu_grid_best: owner", lu_grid_best, zeros, N *N, P},
     {"hs_wavefront_makespan: owner", wavefront_makespan, zeros, 5, P},
     {"hs_wavefront_certificate: owner", wavefront_certificate, zeros, 5, P},
     {"hs_task_orders: send_order", sends, order3, P, P},
@@ -388,6 +433,9 @@ static const struct {
     {"hs_floorplan_tile: plan", floorplan_tile, plan3, 5, P},
     {"hs_floorplan_certificate: plan", floorplan_certificate, plan3, 5, P},
     {"hs_partition_search: plan", partition_search, plan3, 5, P},
+    {"hs_partition_best: plan", partition_plan, plan3, 5, P},
+    {"hs_partition_best: groups", partition_groups, zeros, P, P},
+    {"hs_zones_spans: workers", spans_workers, zeros, P, P},
     {"hs_zones_certificate: workers", zones_workers, order3, P, P},
     {"hs_partition_interval: order", interval_order, order3, P, P},
     {"hs_partition_interval: groups", interval_groups, zeros, P, P},
@@ -407,7 +455,9 @@ static const struct {
     {"hs_layers_paper: order", layers_paper, order3, P, P},
     {"hs_layers_exact: order", layers_exact, order3, P, P},
     {"hs_layers_certificate: order", layers_certificate, order3, P, P},
+    {"hs_layers_plan: order", layers_plan_order, order3, P, P},
     {"hs_star_simulate: served", star_listed, served6, 6, P},
+    {"hs_star_write: served", star_written, served6, 6, P},
     {"hs_star_simulate: served by panels", star_panels, served6, 4, P},
     {"hs_pool_create_domains: domain_of", domain_of, order3, P, P},
     {"hs_run_star: served", star_served, served6, 6, P},
@@ -433,6 +483,7 @@ static const struct {
     {"hs_zones_certificate: rects", zones_rects, rects3, 4 * P},
     {"hs_layers_schedule: counts", schedule_counts, counts, P},
     {"hs_layers_certificate: counts", layers_counts, counts, P},
+    {"hs_layers_plan: counts", layers_plan_counts, counts, P},
     {"hs_boxes_of_counts: counts", boxes_of_counts, counts, P},
     {"hs_run_product: sum_rows", sum_rows, rows4, P + 1},
     {"hs_run_slices: widths", slices_widths, widths, P},

@@ -316,6 +316,25 @@ static void refusals(void)
           crowd.tasks == CROWD * (INT64_C(1) << 52));
 }
 
+/* Of many workers the bus serves five: that takes no matrix of all workers and as many slots. */
+static void few_slots(void)
+{
+    enum { CROWD = 4000, SLOTS = 5 };
+    static double times[CROWD], equal[CROWD];
+    static int64_t crowd_counts[CROWD];
+    static int32_t crowd_sends[CROWD], crowd_receives[CROWD];
+    hs_task_plan crowd = {crowd_counts, crowd_sends, crowd_receives, 0, 0, 0, 0, 0, 0};
+    for (int i = 0; i < CROWD; i++) {
+        times[i] = 0.25;
+        equal[i] = 1.0;
+    }
+    const hs_task_workers all = {CROWD, times, equal, NULL, 0, 0};
+    scarce_asked();
+    CHECK(hs_max_tasks(&all, SLOTS + 0.5, 0, NULL, NULL, &crowd, &proof) == HS_OK);
+    CHECK(scarce_asked() < (size_t)CROWD * SLOTS * 100);
+    CHECK(crowd.method == HS_TASKS_MATCHING && crowd.tasks == 2 + 6 + 10 + 14 + 18);
+}
+
 static void shortage(void)
 {
     double times[14], sends[14], receives[14], equal[14];
@@ -360,6 +379,7 @@ int main(void)
     batches();
     exact_ends();
     refusals();
+    few_slots();
     shortage();
     return check_result();
 }

@@ -89,6 +89,13 @@ static void refusals(void)
         check_refused(1, 2, (const double[]){1, bad[i]}, __LINE__);
     }
     check_refused(1, 2, (const double[]){INFINITY, INFINITY}, __LINE__);
+    int32_t owner = 0;
+    double step_cost;
+    hs_certificate c;
+    const int64_t n = (INT64_C(1) << 53) + 1;
+    CHECK(hs_pattern_certificate(n, 2, good, &owner, NULL, &c) == HS_ERROR_VALUE);
+    CHECK(hs_pattern_best(n, 2, good, HS_PATTERN_BEST, 0, NULL, &owner, &step_cost, &c) ==
+          HS_ERROR_VALUE);
 }
 
 /* Sizes 1, 2 and more, with workers that cannot work. */
@@ -165,6 +172,19 @@ static void dealt_blocks(void)
           HS_ERROR_CANCELLED);
 }
 
+/* One of very many workers can work: dealing in turn must not look for it again for each block. */
+static void rare_workers(void)
+{
+    enum { N = 200000, CROWD = 200000 };
+    static double times[CROWD], step_costs[N - 1];
+    static int32_t owner[N];
+    hs_certificate c;
+    for (int i = 0; i < CROWD; i++) times[i] = i == CROWD - 1 ? 2.0 : INFINITY;
+    CHECK(hs_pattern_best(N, CROWD, times, HS_PATTERN_CYCLIC, 0, NULL, owner, step_costs, &c) ==
+          HS_OK);
+    CHECK(owner[0] == CROWD - 1 && owner[N - 1] == CROWD - 1 && c.optimal);
+}
+
 static void scarce(void)
 {
     int32_t owner[5] = {-7};
@@ -181,5 +201,6 @@ int main(void)
     ends_of_the_range();
     refusals();
     dealt_blocks();
+    rare_workers();
     return check_result();
 }

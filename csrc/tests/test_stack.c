@@ -116,11 +116,11 @@ static void assigning(void)
     hs_certificate proof;
     const hs_effort brief = {.timed = 1, .seconds = 0.0};
     const hs_task_workers workers = {WORKERS, times, costs, costs, 0, 0};
-    hs_task_plan plan = {.counts = counts, .send_order = order, .receive_order = back};
-    CHECK(hs_max_tasks(&workers, 100.0, HS_TASKS_BEST, &brief, NULL, &plan, &proof) == HS_OK);
+    hs_task_plan dealt = {.counts = counts, .send_order = order, .receive_order = back};
+    CHECK(hs_max_tasks(&workers, 100.0, HS_TASKS_BEST, &brief, NULL, &dealt, &proof) == HS_OK);
     const hs_task_workers few = {5, times, costs, costs, 0, 0};
-    CHECK(hs_min_time(&few, 9, NULL, NULL, &plan, &proof) == HS_OK);
-    CHECK(hs_task_end(&few, plan.served, order, back, counts, &makespan) == HS_OK);
+    CHECK(hs_min_time(&few, 9, NULL, NULL, &dealt, &proof) == HS_OK);
+    CHECK(hs_task_end(&few, dealt.served, order, back, counts, &makespan) == HS_OK);
     const hs_divisible_load load = {1.0, WORKERS, times, costs, costs};
     hs_divisible_plan divided = {.shares = shares, .send_order = order, .receive_order = back};
     CHECK(hs_divisible_best(&load, HS_DIVISIBLE_BEST, &brief, NULL, &divided, &proof) == HS_OK);
@@ -160,7 +160,7 @@ static void stars(void)
     CHECK(hs_star_exact(&small, 1000000, INFINITY, NULL, &count, chunks, &length, served,
                         &makespan) == HS_OK);
     CHECK(hs_star_bounds(&star, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
-    const hs_layers layers = {HS_SCSS, 10, 100, times, costs};
+    const hs_layers layers = {HS_SCSS, 10, 100, times, costs, NULL};
     int optimal;
     CHECK(hs_layers_best(&layers, 10000, NULL, order, counts, &optimal) == HS_OK);
     CHECK(hs_layers_paper(&layers, NULL, NULL, counts) == HS_OK);

@@ -212,6 +212,21 @@ static void against_the_simulation(void)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
+/* Logs that no simulation writes: their sums do not fit into 64 bits. */
+static void impossible_logs(void)
+{
+    const hs_star_chunk chunk = {
+        .buffers = 2, .height = INT32_MAX, .width = INT32_MAX, .depth = INT64_MAX};
+    hs_star_message messages[8] = {0};
+    int64_t peak;
+    for (int k = 0; k < 8; k++) messages[k].start = messages[k].end = k;
+    CHECK(hs_star_peaks(INT32_MAX, 1, 1, &chunk, 8, messages, &peak) == HS_OK);
+    CHECK(peak == INT64_MAX);
+    for (int k = 0; k < 8; k++) messages[k].kind = HS_STAR_RESULT;
+    CHECK(hs_star_peaks(INT32_MAX, 1, 1, &chunk, 8, messages, &peak) == HS_OK);
+    CHECK(peak == 0);
+}
+
 static void refusals(void)
 {
     const hs_star_chunk good = {.buffers = 2, .height = 2, .width = 3, .depth = 1};
@@ -284,6 +299,7 @@ int main(void)
 {
     by_hand();
     against_the_simulation();
+    impossible_logs();
     refusals();
     return check_result();
 }

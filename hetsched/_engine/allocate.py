@@ -314,8 +314,7 @@ def lu_grid_best(
 ) -> LuGridFound:
     """hs_lu_grid_best; owner: (n, n) for method "given"."""
     p = len(times)
-    if owner is None:
-        owner = np.empty((n, n), np.int32)
+    owner = np.empty((n, n), np.int32) if owner is None else np.ascontiguousarray(owner)
     loads, ideal = np.empty(n), np.empty(n)
     traffic, received = np.empty(n, np.int64), np.empty(p, np.int64)
     views = doubles(loads), doubles(ideal), int64s(traffic), int64s(received)

@@ -23,7 +23,7 @@ from .ffi import (
     lib,
     or_null,
 )
-from .rows import over_rows
+from .rows import RowError, over_rows
 
 
 def partition_columns(
@@ -84,32 +84,32 @@ class Problem:
     columns: int | None = None
     floorplan: NDArray[np.int32] | None = None
 
-    def of(self, areas: NDArray[np.float64], rects: NDArray[np.float64] | None) -> Any:
+    def of(
+        self, areas: NDArray[np.float64], rects: NDArray[np.float64] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
         """The hs_partition for the areas (..., p) and the rectangles (..., p, k, 4) of one set of
-        workers or of several. It does not keep the arrays alive."""
+        workers or of several, and the objects that must stay alive with it."""
         p = areas.shape[-1]
         m, n = self.sides or (0, 0)
         floorplan = self.floorplan
         each = 0 if rects is None else rects.shape[-2]
-        return ffi.new(
-            "hs_partition *",
-            (
-                p,
-                doubles(areas.reshape(-1)),
-                METHODS[self.method],
-                m,
-                n,
-                self.largest,
-                or_null(self.weights, doubles, p),
-                or_null(self.groups, int32s, p),
-                self.group_cost,
-                self.columns or 0,
-                ffi.NULL if rects is None else doubles(rects.reshape(-1), areas.size * each * 4),
-                each,
-                or_null(floorplan, int32s),
-                0 if floorplan is None else len(floorplan),
-            ),
+        fields = (
+            p,
+            doubles(areas.reshape(-1)),
+            METHODS[self.method],
+            m,
+            n,
+            self.largest,
+            or_null(self.weights, doubles, p),
+            or_null(self.groups, int32s, p),
+            self.group_cost,
+            self.columns or 0,
+            ffi.NULL if rects is None else doubles(rects.reshape(-1), areas.size * each * 4),
+            each,
+            or_null(floorplan, int32s),
+            0 if floorplan is None else len(floorplan),
         )
+        return ffi.new("hs_partition *", fields), fields
 
 
 class Zones:
@@ -181,24 +181,17 @@ def partition_best(
     """hs_partition_best."""
     p = len(areas)
     found = Zones(p, 3 if rects is None else max(3, rects.shape[-2]), problem.sides is not None)
-    given, limits = problem.of(areas, rects), effort(seed, seconds)
+    (given, alive), limits = problem.of(areas, rects), effort(seed, seconds)
     cancellable(
         lambda cancel: lib.hs_partition_best(given, limits, cancel, found.plan, found.proof),
         _is_long(problem, p, seconds),
     )
+    del alive
     return found
 
 
 #: Methods that give each worker one rectangle.
 _RECTANGLES = frozenset(METHODS) - {"best", "nonrectangular", "contiguous", "snrpp", "given"}
-
-
-class RowError(Exception):
-    """The engine refuses a row of a stack; `row` is its number."""
-
-    def __init__(self, row: int) -> None:
-        super().__init__(row)
-        self.row = row
 
 
 def is_brief_batch(method: str, rows: int, p: int) -> bool:
@@ -231,10 +224,11 @@ def partition_batch(
 
     def call(first: int, last: int, cancel: Any) -> int:
         own, failed = slice(first, last), ffi.new("int64_t *")
-        given = problem.of(areas[own], None if rects is None else rects[own])
+        given, alive = problem.of(areas[own], None if rects is None else rects[own])
         drawn = ffi.NULL if zones is None else doubles(zones[own].reshape(-1))
         found = doubles(costs[own]), doubles(bounds[own]), int32s(optimal[own]), drawn, failed
         status = lib.hs_partition_batch(last - first, given, limits, cancel, *found)
+        del alive
         try:
             check_status(status)
         except (ValueError, NotImplementedError) as error:
@@ -268,79 +262,6 @@ def zones_flaw(
     given = m, n, near, len(rects), doubles(rects.reshape(-1))
     cancellable(lambda cancel: lib.hs_zones_flaw(*given, cancel, flaw, at), len(rects) > 1000)
     return flaw[0], (at[0], at[1])
-
-
-def _floorplan(
-    function: Any,
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    *rest: Any,
-    long: bool,
-) -> tuple[NDArray[np.int32], float]:
-    p = len(areas)
-    plan, length, cost = np.empty(2 * p, np.int32), ffi.new("int32_t *"), ffi.new("double *")
-    given = p, doubles(areas), or_null(weights, doubles, p), aspect, *rest
-    cancellable(lambda cancel: function(*given, cancel, int32s(plan), length, cost), long)
-    return plan[: length[0]].copy(), cost[0]
-
-
-def _order(areas: NDArray[np.float64], order: NDArray[np.int32] | None) -> Any:
-    """The order of the workers with a positive area, if it is given."""
-    return or_null(order, int32s, int(np.count_nonzero(areas)))
-
-
-def partition_interval(
-    areas: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    aspect: float,
-    order: NDArray[np.int32] | None = None,
-    groups: NDArray[np.int32] | None = None,
-    group_weight: float = 0.0,
-    reach: int = 0,
-) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and cost of hs_partition_interval."""
-    rest = _order(areas, order), or_null(groups, int32s, len(areas)), group_weight, reach
-    return _floorplan(
-        lib.hs_partition_interval, areas, weights, aspect, *rest, long=len(areas) > 60
-    )
-
-
-def partition_guillotine(
-    areas: NDArray[np.float64], weights: NDArray[np.float64] | None, aspect: float, wheels: bool
-) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and cost of hs_partition_guillotine."""
-    return _floorplan(
-        lib.hs_partition_guillotine,
-        areas,
-        weights,
-        aspect,
-        wheels,
-        long=len(areas) > (7 if wheels else 11),
-    )
-
-
-# The numbers of hs_rule, by the names that `partition` gives them.
-RULES = {
-    "rows": lib.HS_RULE_ROWS,
-    "kalinov-lastovetsky": lib.HS_RULE_KALINOV_LASTOVETSKY,
-    "recursive": lib.HS_RULE_RECURSIVE,
-    "nagamochi-abe": lib.HS_RULE_NAGAMOCHI_ABE,
-    "snrpp": lib.HS_RULE_SNRPP,
-    "kaddoura": lib.HS_RULE_KADDOURA,
-}
-
-
-def partition_rule(
-    rule: str, areas: NDArray[np.float64], aspect: float = 1.0
-) -> tuple[NDArray[np.int32], float]:
-    """Floorplan and cost of hs_partition_rule; rule is one of RULES."""
-    plan = np.empty(2 * len(areas), np.int32)
-    length, cost = ffi.new("int32_t *"), ffi.new("double *")
-    given = (RULES[rule], len(areas), doubles(areas), aspect)
-    found = (int32s(plan), length, cost)
-    cancellable(lambda cancel: lib.hs_partition_rule(*given, cancel, *found), len(areas) > LONG)
-    return plan[: length[0]].copy(), cost[0]
 
 
 CUBOIDS_EXACT: int = lib.HS_CUBOIDS_EXACT

@@ -17,6 +17,15 @@ from .ffi import check_status, ended_before_exit, ffi
 #: Computes rows first .. last - 1; a flag cancels it. It returns a status, or raises.
 Rows = Callable[[int, int, Any], int]
 
+
+class RowError(Exception):
+    """The engine refuses a row of a stack; `row` is its number."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
 _CHUNKS = 32  # chunks for each thread: the last ones end soon, and progress is reported as often
 
 

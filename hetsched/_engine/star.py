@@ -21,7 +21,7 @@ from .ffi import (
     int64s,
     lib,
 )
-from .rows import over_rows
+from .rows import RowError, over_rows
 
 METHODS = {
     "best": lib.HS_STAR_BEST,
@@ -250,10 +250,6 @@ class Star:
         return {name: bounds[number] for name, number in BOUNDS.items()}
 
 
-class FailedRow(Exception):
-    """A row of a batch has no plan; the argument is its number."""
-
-
 _NAMES = {number: name for name, number in METHODS.items()}
 _VARIANT_NAMES = {number: name for name, number in VARIANTS.items()}
 
@@ -338,7 +334,7 @@ def star_batch(
 
     times, costs, memory : (rows, p).
 
-    Raises FailedRow for the first row of a call that has no plan.
+    Raises RowError for the first row of a call that has no plan.
     """
     rows, p = times.shape
     unplanned = -1  # of rows after an error
@@ -356,7 +352,7 @@ def star_batch(
         out = kinds + first, values + first, least + first, proven + first, shares + at
         status = lib.hs_star_batch(last - first, stars, options, limits, cancel, *out)
         if status in (lib.HS_ERROR_VALUE, lib.HS_ERROR_INFEASIBLE, lib.HS_ERROR_UNSUPPORTED):
-            raise FailedRow(first + int(np.argmax(methods[first:last] == unplanned)))
+            raise RowError(first + int(np.argmax(methods[first:last] == unplanned)))
         return status  # type: ignore[no-any-return]
 
     over_rows(call, rows, threads, progress)

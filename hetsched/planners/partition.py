@@ -18,6 +18,7 @@ from .._base.frozen import Frozen
 from .._base.later import Lazy, later
 from .._base.progress import Progress, reporting
 from .._engine import partition as engine
+from .._engine.rows import RowError
 from ..errors import InfeasibleError
 from ..plan import Finish, Plan, Step, plain
 from ..platform import Platform, names_of, whose
@@ -33,7 +34,7 @@ from .floorplan import (
     require_times,
     zones,
 )
-from .stacked import PlanStack, stack_of, threads_for
+from .stacked import PlanStack, plan_alone, stack_of, threads_for
 
 OBJECTIVES = ("sum", "max")
 _PIECES, _TABLE = 16, 10_000_000  # most pieces of a worker, if workers times pieces exceed _TABLE
@@ -583,8 +584,8 @@ def _partition_stack(
             _require_room_for_rows(problem, rows)
             threads = threads_for(engine.is_brief_batch(problem.method, *rows.shape), tell)
             results = engine.partition_batch(problem, rows, zones, seed, budget, threads, tell)
-        except engine.RowError as error:
-            _plan_alone(error.row, stacked, common)
+        except RowError as error:
+            plan_alone(partition, error.row, stacked, common)
             raise
     return stack_of(shape, problem.method, "cost", results, partition, stacked, common)
 
@@ -600,15 +601,7 @@ def _require_room_for_rows(problem: engine.Problem, rows: NDArray[np.float64]) -
         try:
             _require_room(problem, size)
         except InfeasibleError as error:
-            raise engine.RowError(row) from error
-
-
-def _plan_alone(row: int, stacked: dict[str, NDArray[Any]], common: dict[str, Any]) -> None:
-    """Raise the error of a row of a stack, and say which row it is."""
-    try:
-        partition(**{name: values[row] for name, values in stacked.items()}, **common)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"platform {row} of the stack: {error}") from error
+            raise RowError(row) from error
 
 
 def _rows_of_rects(rects: Any, shape: tuple[int, ...], p: int) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from ..errors import InfeasibleError
 from ..machine.limits import threads_here
 from ..plan import Finish, Plan, Step
 from ..platform import Platform, link_matrix, names_of, whose
-from .stacked import PlanStack, stack_of
+from .stacked import PlanStack, plan_alone, stack_of
 
 _LEAST, _MOST = 2.0**-200, 2.0**200  # range of cycle-times, links, work and volume
 
@@ -407,18 +407,10 @@ def _ring_stack(
         with reporting(progress) as tell:
             results = engine.batch(step.method, step.seed, step.budget, threads_here(), tell)
     except (ValueError, NotImplementedError):
-        _raise_first(stacked, common)
+        for row in range(len(times.reshape(-1, p))):
+            plan_alone(slice_ring, row, stacked, common)
         raise
     return stack_of(shape, step.method, "makespan", results, slice_ring, stacked, common)
-
-
-def _raise_first(stacked: dict[str, NDArray[Any]], common: dict[str, Any]) -> None:
-    """Raise the error of the first platform of a stack that has one alone, if there is one."""
-    for row in range(len(stacked["links"])):
-        try:
-            slice_ring(**{name: values[row] for name, values in stacked.items()}, **common)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"platform {row} of the stack: {error}") from error
 
 
 # ---- profile -------------------------------------------------------------------------------------

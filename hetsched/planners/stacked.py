@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from .._base import check
 from .._base.frozen import Frozen
 from .._base.need import need
 from .._base.progress import Progress
-from .._engine.rows import over_rows
 from ..machine.limits import threads_here
 from ..plan import Plan
 
@@ -172,11 +171,17 @@ def stack_of(
     )
 
 
-def certified_rows(
-    bound: NDArray[np.float64], value: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """`certified` for many plans: bounds, none above its value, and whether each is optimal."""
-    return np.minimum(bound, value), value <= bound * (1 + 1e-12)
+def plan_alone(
+    planner: Callable[..., Plan],
+    row: int,
+    stacked: Mapping[str, Sequence[Any] | NDArray[Any]],
+    common: Mapping[str, Any],
+) -> None:
+    """Make the plan of one row of a stack; its error says which row it is."""
+    try:
+        planner(**{name: values[row] for name, values in stacked.items()}, **common)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"platform {row} of the stack: {error}") from error
 
 
 def threads_for(brief: bool, progress: Progress | None) -> int:
@@ -185,33 +190,3 @@ def threads_for(brief: bool, progress: Progress | None) -> int:
     They are only counted where they are needed, because that reads the machine's topology.
     """
     return 0 if brief and progress is None else threads_here()
-
-
-def one_by_one(
-    planner: Callable[..., Plan],
-    names: Mapping[str, tuple[Any, ...]],
-    stacked: Mapping[str, NDArray[Any]],
-    common: Mapping[str, Any],
-    progress: Progress | None,
-) -> dict[str, NDArray[Any]]:
-    """The given fields of one plan for each row; names gives the dtype and the shape of each.
-
-    The plans are made on all cores, because the engine lets other threads run.
-    """
-    rows = len(next(iter(stacked.values())))
-    results = {name: np.empty((rows, *shape), dtype) for name, (dtype, *shape) in names.items()}
-
-    def call(first: int, last: int, cancel: Any) -> int:
-        for row in range(first, last):
-            if cancel[0]:
-                break
-            try:
-                plan = planner(**{name: values[row] for name, values in stacked.items()}, **common)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"platform {row} of the stack: {error}") from error
-            for name, array in results.items():
-                array[row] = getattr(plan, name)
-        return 0
-
-    over_rows(call, rows, threads_here(), progress)
-    return results

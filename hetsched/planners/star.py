@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine import star as engine
+from .._engine.rows import RowError
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
 from ..plan import Plan, Step
 from ..platform import Platform, Unit, whose
-from .stacked import PlanStack, stack_of
+from .stacked import PlanStack, plan_alone, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
-REUSE = "maxreuse"  # of section 3
 OVERLAP = "overlap"  # the remark at the end of section 4
 METHODS = tuple(name for name in engine.METHODS if name != "best")
 RETURNS = ("lazy", "eager")
@@ -379,10 +379,7 @@ def _star_stack(
 
     def alone(row: int) -> NoReturn:
         """Raise the error of a row."""
-        try:
-            plan_product(platform=platforms[row], **common)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"platform {row} of the stack: {error}") from error
+        plan_alone(plan_product, row, {"platform": platforms}, common)
         raise ValueError(f"platform {row} of the stack has no plan in the time of its budget")
 
     own = dict(common)
@@ -398,8 +395,8 @@ def _star_stack(
     with reporting(progress) as tell:
         try:
             results = engine.star_batch(shape, times, costs, memory, wish, threads_here(), tell)
-        except engine.FailedRow as failure:
-            alone(failure.args[0])
+        except RowError as error:
+            alone(error.row)
     stacked = {"platform": np.fromiter(platforms, object, len(platforms))}
     return stack_of(
         (len(platforms),), common["method"], "makespan", results, plan_product, stacked, common

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import oracles.floorplan as oracle
 import pytest
+import stages
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles.floorplan import ABOVE, AROUND, BESIDE, CORNERS, PINWHEEL, WHEEL, Piece
@@ -424,8 +425,8 @@ def floorplan_cost(areas: np.ndarray, plan: np.ndarray) -> float:
 @example([1e-300, 1.0, 1e-300, 1e-300], 2)
 def test_some_intervals_cost_no_less_than_all(areas, reach):
     own = shares_of(areas)
-    every, least = engine.partition_interval(own, None, 1.0)
-    some, cost = engine.partition_interval(own, None, 1.0, reach=reach)
+    every, least = stages.partition_interval(own, None, 1.0)
+    some, cost = stages.partition_interval(own, None, 1.0, reach=reach)
     assert cost >= least * (1 - 1e-12)
     assert cost == pytest.approx(floorplan_cost(own, some), rel=1e-9)
     assert sorted(entry for entry in some.tolist() if entry >= 0) == list(range(len(own)))
@@ -442,13 +443,13 @@ def test_some_intervals_cost_no_less_than_all(areas, reach):
 )
 def test_some_intervals_of_the_same_workers(areas, reach, random, unit):
     """In another order, in another unit, beside one of no use, in a box that lies on its side."""
-    cost = engine.partition_interval(np.array(areas), None, 1.0, reach=reach)[1]
+    cost = stages.partition_interval(np.array(areas), None, 1.0, reach=reach)[1]
     others = [*random.sample(areas, len(areas)), 0.0]
-    assert engine.partition_interval(unit * np.array(others), None, 1.0, reach=reach)[
+    assert stages.partition_interval(unit * np.array(others), None, 1.0, reach=reach)[
         1
     ] == pytest.approx(cost, rel=1e-9)
     wide, tall = (
-        engine.partition_interval(np.array(areas), None, aspect, reach=reach)[1]
+        stages.partition_interval(np.array(areas), None, aspect, reach=reach)[1]
         for aspect in (3.0, 1 / 3)
     )
     assert wide == pytest.approx(tall, rel=1e-9)
@@ -458,15 +459,15 @@ def test_some_intervals_of_the_same_workers(areas, reach, random, unit):
 def test_some_intervals_are_nearly_as_good(kind):
     """Half the reach loses some ten-thousandths of the cost, a small one some thousandths."""
     areas = shares_of(random_areas(kind, 90, 2))
-    least = engine.partition_interval(areas, None, 1.0)[1]
-    assert engine.partition_interval(areas, None, 1.0, reach=45)[1] <= 1.0005 * least
-    assert engine.partition_interval(areas, None, 1.0, reach=12)[1] <= 1.002 * least
+    least = stages.partition_interval(areas, None, 1.0)[1]
+    assert stages.partition_interval(areas, None, 1.0, reach=45)[1] <= 1.0005 * least
+    assert stages.partition_interval(areas, None, 1.0, reach=12)[1] <= 1.002 * least
 
 
 @pytest.mark.parametrize("reach", [-1, 1])
 def test_no_such_reach(reach):
     with pytest.raises(ValueError, match="outside its documented range"):
-        engine.partition_interval(np.ones(3), None, 1.0, reach=reach)
+        stages.partition_interval(np.ones(3), None, 1.0, reach=reach)
 
 
 def test_best_of_more_workers_than_all_intervals_take():
@@ -488,7 +489,7 @@ def drawn_plan(areas, plan, sides=None):
 
 def test_some_intervals_of_many_workers():
     areas = shares_of(random_areas("lognormal", 3000, 1))
-    plan, cost = engine.partition_interval(areas, None, 1.0, reach=8)
+    plan, cost = stages.partition_interval(areas, None, 1.0, reach=8)
     drawn = drawn_plan(areas, plan)
     assert cost == pytest.approx(drawn.certificate["cost"], rel=1e-9)
     assert cost == pytest.approx(drawn.pieces[:, 3:].sum(), rel=1e-9)

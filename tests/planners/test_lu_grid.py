@@ -329,3 +329,10 @@ def test_bad_link_cost():
     for bad, error in ((-1, ValueError), (NAN, ValueError), (INF, ValueError), ("1", TypeError)):
         with pytest.raises(error, match="link_cost must be"):
             hs.lu_grid(3, [1, 2], link_cost=bad)
+
+
+def test_owner_in_any_memory_order():
+    plan = hs.lu_grid(400, [1, 2, 3], "1d1d")
+    again = hs.lu_grid(400, [1, 2, 3], owner=np.asfortranarray(plan.owner))
+    assert (again.owner == plan.owner).all()
+    assert again.traffic.tolist() == plan.traffic.tolist()

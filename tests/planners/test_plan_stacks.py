@@ -389,6 +389,14 @@ def slices(areas):
     return [(top, 0.0, height, 1.0) for top, height in zip(tops, areas, strict=True)]
 
 
+@pytest.mark.parametrize("shape", [(300_000,), (500, 2400)])
+def test_rects_in_any_memory_order(shape):
+    areas = np.linspace(1.0, 2.0, np.prod(shape)).reshape(shape)
+    plans = hs.partition(areas, "columns")
+    again = hs.partition(areas, rects=np.asfortranarray(plans.rects))
+    assert again.cost == pytest.approx(plans.cost)
+
+
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
 def test_own_algorithms_are_judged(shape):
     times = hs.datasets.random("uniform", 5, 3, size=shape) if shape else [3.0, 4.0, 5.0, 6.0, 7.0]

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+import stages
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import covers_exactly
@@ -43,7 +44,7 @@ aspects = st.one_of(st.sampled_from([1.0, 2.0, 0.5, 3.0]), st.floats(0.05, 20.0)
 
 
 def solved(rule: str, areas: list[float], aspect: float = 1.0) -> tuple[list[int], float]:
-    plan, cost = engine.partition_rule(rule, np.array(areas), aspect)
+    plan, cost = stages.partition_rule(rule, np.array(areas), aspect)
     return plan.tolist(), cost
 
 
@@ -288,7 +289,7 @@ def test_100000_areas(rule, kind):
         "geometric": lambda: 0.999 ** np.arange(p) + 1e-300,
         "steep": lambda: np.maximum(0.2 ** np.arange(p), 1e-250),
     }[kind]()
-    plan, cost = engine.partition_rule(rule, areas)
+    plan, cost = stages.partition_rule(rule, areas)
     assert len(plan) == 2 * p - 1
     assert np.array_equal(np.sort(plan[plan >= 0]), np.arange(p))
     heights = np.cumsum(np.where(plan >= 0, 1, -1))
@@ -425,7 +426,7 @@ def test_bad_aspect(aspect):
 
 
 def test_bad_rule():
-    assert (*RULES, "kaddoura") == tuple(engine.RULES)
+    assert (*RULES, "kaddoura") == tuple(stages.RULES)
     with pytest.raises(KeyError):
         solved("columns", [1.0, 2.0])
 
@@ -442,7 +443,7 @@ def test_inputs_are_untouched():
     areas = np.array(PAPER)
     areas.setflags(write=False)
     for rule in RULES:
-        first, again = (engine.partition_rule(rule, areas) for _ in range(2))
+        first, again = (stages.partition_rule(rule, areas) for _ in range(2))
         assert first[0].tolist() == again[0].tolist()
         assert first[1] == again[1]
     engine.partition_best(engine.Problem(method="contiguous", sides=(10, 10)), areas)

@@ -194,7 +194,8 @@ HS_API hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int3
  *            that are the same for all platforms
  *   tasks    [rows] out
  *   bounds   [rows] out: no plan does more tasks
- *   counts   [rows * p] out */
+ *   counts   [rows * p] out
+ * An error of one platform is returned for the whole call; the outputs are then undefined. */
 HS_API hs_status hs_max_tasks_batch(int64_t rows, const hs_task_workers *workers, double bound,
                                     int32_t method, const hs_effort *effort, const int *cancel,
                                     int64_t *tasks, int64_t *bounds, int64_t *counts);

@@ -117,7 +117,7 @@ typedef struct hs_star_step {
  * hs_star_peaks           peaks: [p] out: largest number of blocks that each worker holds at a
  *                         time, by a log of hs_star_simulate. A block that is received counts from
  *                         the start of its message. One that is only read counts until it was used,
- *                         the other blocks until their result has been sent
+ *                         the other blocks until their result has been sent. At most INT64_MAX
  * Time O(count), O(p + count), and O(p + length) for the log. */
 HS_API hs_status hs_star_chunk_traffic(int64_t t, const hs_star_chunk *chunk,
                                        hs_star_traffic *traffic);
@@ -405,9 +405,9 @@ typedef struct hs_star_part {
  * HS_STAR_HOMI if p^2 or p^3 times the messages are more than 4 * 10^8. HS_STAR_EXACT gives a
  * rule's plan by full columns if none in its scope is better.
  * HS_ERROR_INFEASIBLE if no worker can hold a chunk, see hs_star_least_memory. HS_ERROR_UNSUPPORTED
- * if plans would have more than HS_STAR_MESSAGES messages, or there is no proof of HS_STAR_EXACT within its
- * effort. HS_ERROR_VALUE also if r s t is 2^63 or more. Time as for hs_star_plan, hs_star_search
- * and hs_star_exact; memory O(p) besides. */
+ * if plans would have more than HS_STAR_MESSAGES messages, or there is no proof of HS_STAR_EXACT
+ * within its effort. HS_ERROR_VALUE also if r s t is 2^63 or more. After an error, chunks and served
+ * are undefined. Time as for hs_star_plan, hs_star_search and hs_star_exact; memory O(p) besides. */
 HS_API hs_status hs_star_best(const hs_star *star, const hs_star_options *options,
                               const hs_effort *effort, const int *cancel,
                               hs_star_decision *decision, hs_star_part *parts,
@@ -418,7 +418,8 @@ HS_API hs_status hs_star_best(const hs_star *star, const hs_star_options *option
  *   decision, parts  of hs_star_best for the same star, else HS_ERROR_VALUE or another plan
  *   served           [message_count] of HS_STAR_EXACT, as hs_star_best wrote it; else not read
  *   chunks           [chunk_count] out; of HS_STAR_EXACT in, as hs_star_best wrote them
- *   messages         [message_count] out */
+ *   messages         [message_count] out
+ * After an error the outputs are undefined. */
 HS_API hs_status hs_star_write(const hs_star *star, const hs_star_decision *decision,
                                const hs_star_part *parts, const int32_t *served, const int *cancel,
                                hs_star_chunk *chunks, hs_star_message *messages);
@@ -436,11 +437,13 @@ HS_API hs_status hs_star_exact_most(const hs_star *star, int64_t *most_chunks,
 
 /* hs_star_best for many stars of one size, one after the other.
  *   stars      cycle_times, link_costs and memory are [rows * p]
- *   methods    [rows] out: hs_star_method of each plan; after an error the rows before it are written
+ *   methods    [rows] out: hs_star_method of each plan
  *   makespans  [rows] out
  *   bounds     [rows] out: of the certificates
  *   optimal    [rows] out: of the certificates
- *   columns    [rows * p] out */
+ *   columns    [rows * p] out
+ * An error of one star is returned for the whole call. The outputs of the stars before it are then
+ * written, those of the other stars are unchanged. */
 HS_API hs_status hs_star_batch(int64_t rows, const hs_star *stars, const hs_star_options *options,
                                const hs_effort *effort, const int *cancel, int32_t *methods,
                                double *makespans, double *bounds, int32_t *optimal,
