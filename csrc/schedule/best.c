@@ -613,14 +613,16 @@ static hs_status write_best(planner *s, hs_certificate *certificate)
     const size_t boxes = (size_t)x->box_count;
     const bool fits =
         x->box_count <= found->box_capacity && x->message_count <= found->message_capacity;
+    found->schedule.makespan = x->makespan;
+    if (isinf(x->makespan)) return HS_ERROR_VALUE;
     hs_schedule schedule = fits ? found->schedule : (hs_schedule){0};
     hs_status status = schedule_plan(s, x, &schedule);
+    if (!status)
+        status =
+            hs_certificate_of("makespan", HS_MINIMISED, x->makespan, schedule.bound, certificate);
     if (status) return status;
     found->schedule.start = schedule.start;
-    found->schedule.makespan = x->makespan;
     found->schedule.bound = schedule.bound;
-    status = hs_certificate_of("makespan", HS_MINIMISED, x->makespan, schedule.bound, certificate);
-    if (status) return status;
     certificate->scope = x->scope;
     found->method = x->method;
     found->box_count = x->box_count;

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InfeasibleError
 from .ffi import (
     LONG,
     buffer,
@@ -198,6 +199,8 @@ class Matmul:
             cancellable(
                 lambda cancel: lib.hs_matmul_best(self._handle, options, cancel, found, proof), long
             )
+        except InfeasibleError:
+            raise
         except ValueError:
             raise NoPlanError(
                 found.box_count, found.message_count, math.isinf(schedule.makespan)

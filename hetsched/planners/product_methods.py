@@ -173,7 +173,7 @@ def _best(
             raise ValueError("the makespan overflows: give cycle_times in a larger unit") from None
         if math.prod(task.blocks[:2]) >= len(task.platform):
             _divide_again(method, task)
-        raise
+        raise ValueError(str(error)) from None
     except (InfeasibleError, NotImplementedError):
         reason = _too_little(method, task)
         raise InfeasibleError(f"method {method!r} has too little to divide: {reason}") from None
