@@ -1,5 +1,7 @@
 /* Fuzz harness of the plans of a product: boxes tile it, messages and schedules keep their rules,
  * divisions among domains tile C. */
+#include <stdbool.h>
+
 #include "bytes.h"
 
 enum { MOST_P = 9, MOST_BOXES = 500 };
@@ -229,6 +231,52 @@ static void layers(bytes *in)
     HOLDS(hs_matmul_shared_layers(&x, &second) == HS_OK);
 }
 
+/* The best plan: it tiles the product, keeps the rules of schedules, and is the fastest one tried. */
+static void best(bytes *in)
+{
+    enum { ROOM = 3000 };
+    const hs_matmul x = draw_product(in, taste_of(in));
+    const int32_t p = x.p > 0 ? x.p : 0;
+    planned plan = open_plan(in, &x);
+    const hs_matmul_options options = {.method = pick_below(in, HS_MATMUL_METHODS + 2) - 1,
+                                       .block = draw_small(in, 9) - (take_byte(in) > 250),
+                                       .stepwise = pick_below(in, 2),
+                                       .zones_only = pick_below(in, 8) == 0,
+                                       .nodes = draw_indices(in, p, p),
+                                       .domains = draw_indices(in, p, p)};
+    hs_message *messages = new_output(in, ROOM * sizeof *messages);
+    double *tried = new_buffer(in, HS_MATMUL_METHODS * sizeof *tried);
+    hs_matmul_found found = {
+        .box_capacity = MOST_BOXES,
+        .boxes = plan.boxes,
+        .sent = plan.sent,
+        .message_capacity = ROOM,
+        .messages = messages,
+        .sum = open_sum(in, p),
+        .schedule = {.receive = new_output(in, 2 * MOST_BOXES * sizeof(double)),
+                     .flops = new_output(in, (size_t)p * sizeof(double)),
+                     .sum_receive = new_output(in, 2 * (size_t)p * sizeof(double))},
+        .tried = tried};
+    hs_certificate certificate;
+    if (x.k > 10000) return; /* too many numbers of layers */
+    const hs_status status = hs_matmul_best(&x, &options, NULL, &found, &certificate);
+    if (status == HS_ERROR_UNSUPPORTED) return;
+    planner_status(in, status, HS_ERROR_INFEASIBLE);
+    if (status) return;
+    HOLDS(found.method > HS_MATMUL_AUTO && found.method < HS_MATMUL_METHODS);
+    HOLDS(certificate.value == found.schedule.makespan && certificate.bound <= certificate.value);
+    HOLDS(tried[found.method] == certificate.value);
+    for (int i = 0; i < HS_MATMUL_METHODS; i++)
+        HOLDS(tried[i] == -1.0 || tried[i] >= certificate.value);
+    if (found.box_count > MOST_BOXES || found.message_count > ROOM) return;
+    plan.count = found.box_count;
+    check_cover(&plan, HS_TRIANGLE_NONE);
+    const bool messaged = found.message_count >= 0;
+    HOLDS(!messaged || x.links);
+    check_schedule(in, &plan, messaged ? found.message_count : 0, messaged ? messages : NULL,
+                   found.layered ? &found.sum : NULL);
+}
+
 static void domains(bytes *in)
 {
     const int any = take_byte(in);
@@ -252,4 +300,4 @@ static void domains(bytes *in)
         HOLDS(hs_boxes_cover(rows, cols, 1, HS_TRIANGLE_NONE, 0, count, boxes, NULL) == HS_OK);
 }
 
-HARNESS(zones, cannon, triangle, layers, domains)
+HARNESS(zones, cannon, triangle, layers, domains, best)

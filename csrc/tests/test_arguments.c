@@ -764,6 +764,29 @@ static hs_status matmul_schedule(void)
                             .sum_receive = AT(16, reals + 8)};
     return hs_matmul_schedule(AT(0, &x), AT(1, &plan), AT(6, &changes), AT(2, &schedule));
 }
+static hs_status matmul_best(void)
+{
+    static double tried[HS_MATMUL_METHODS];
+    hs_matmul x = MATMUL(P);
+    x.link_costs = AT(7, few);
+    x.links = AT(19, links);
+    x.cycle_times = AT(5, times);
+    const hs_matmul_options options = {.nodes = AT(8, ints), .domains = AT(9, ints)};
+    hs_matmul_found found = {.box_capacity = 9,
+                             .boxes = AT(2, boxes),
+                             .sent = AT(3, third),
+                             .message_capacity = 9,
+                             .messages = AT(4, box_messages),
+                             .sum = {AT(11, longs), AT(12, sums[0]), AT(13, sums[1])},
+                             .schedule = {.receive = AT(14, reals),
+                                          .work = AT(15, others),
+                                          .flops = AT(16, reals + 32),
+                                          .sum_receive = AT(17, reals + 64)},
+                             .tried = AT(18, tried)};
+    for (int i = 0; i < P; i++) ints[i] = 0;
+    return hs_matmul_best(AT(0, &x), AT(10, &options), stop, hole == 1 ? NULL : &found,
+                          AT(6, &certificate));
+}
 static hs_status domain_zones(void)
 {
     return hs_domain_zones(4, 4, 1, 1, 1, P, AT(0, times), AT(1, longs));
@@ -1156,6 +1179,7 @@ static const struct {
     {"hs_star_lu_product", star_lu_product, 6, 0, 0},
     {"hs_star_lu_panels", star_lu_panels, 7, 0, 0},
     {"hs_star_lu_certificate", star_lu_certificate, 5, 0, 1},
+    {"hs_matmul_best", matmul_best, 7, 13, 1},
     {"hs_matmul_zones", matmul_zones, 6, 0, 0},
     {"hs_matmul_cannon", matmul_cannon, 4, 0, 0},
     {"hs_matmul_triangle", matmul_triangle, 5, 0, 0},

@@ -8,7 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import LONG, buffer, cancellable, check_status, doubles, ffi, int32s, int64s, lib, or_null
+from ..errors import InfeasibleError
+from .ffi import (
+    LONG,
+    buffer,
+    cancellable,
+    certificate,
+    check_status,
+    doubles,
+    ffi,
+    int32s,
+    int64s,
+    lib,
+    or_null,
+)
 
 #: hs_box; the numbers are row, col, depth, height, width, length.
 BOX = np.dtype([("worker", "i4"), ("numbers", "i8", 6)], align=True)
@@ -58,8 +71,65 @@ class Schedule(NamedTuple):
 #: (b,) boxes, and the bytes that each of them waits for.
 Boxes = tuple[NDArray[Any], NDArray[np.float64]]
 
-#: With more workers, a search for layers runs beside the main thread.
-_MANY = 30
+#: Most boxes and messages of a plan. A method needs some tenths of a second for so many.
+MOST_BOXES: int = lib.HS_MATMUL_MOST_BOXES
+MOST_MESSAGES: int = lib.HS_MATMUL_MOST_MESSAGES
+
+#: The numbers of hs_matmul_method, by the names of the methods of `plan_matmul`.
+METHODS: dict[str, int] = {
+    "auto": lib.HS_MATMUL_AUTO,
+    "columns": lib.HS_MATMUL_COLUMNS,
+    "rows": lib.HS_MATMUL_ROWS,
+    "rectangles": lib.HS_MATMUL_RECTANGLES,
+    "layers": lib.HS_MATMUL_LAYERS,
+    "cuboids": lib.HS_MATMUL_CUBOIDS,
+    "cannon": lib.HS_MATMUL_CANNON,
+    "domains": lib.HS_MATMUL_DOMAINS,
+    "nodes": lib.HS_MATMUL_NODES,
+    "best": lib.HS_MATMUL_PARTITION,
+    "interval": lib.HS_MATMUL_INTERVAL,
+    "guillotine": lib.HS_MATMUL_GUILLOTINE,
+    "nonrectangular": lib.HS_MATMUL_NONRECTANGULAR,
+    "contiguous": lib.HS_MATMUL_CONTIGUOUS,
+    "kalinov-lastovetsky": lib.HS_MATMUL_KALINOV_LASTOVETSKY,
+    "recursive": lib.HS_MATMUL_RECURSIVE,
+    "nagamochi-abe": lib.HS_MATMUL_NAGAMOCHI_ABE,
+    "snrpp": lib.HS_MATMUL_SNRPP,
+    "kaddoura": lib.HS_MATMUL_KADDOURA,
+}
+_NAMES = sorted(METHODS, key=METHODS.__getitem__)
+
+#: Most workers for which a method takes some ten milliseconds; for the other methods LONG.
+_BRIEF = {
+    "auto": 4,
+    "best": 4,
+    "layers": 30,
+    "cuboids": 8,
+    "nodes": 20,
+    "interval": 60,
+    "guillotine": 7,
+    "nonrectangular": 4,
+}
+
+
+class Found(NamedTuple):
+    """What hs_matmul_best has found: arrays, certificate, and the makespans of what it tried."""
+
+    method: str
+    boxes: Boxes
+    schedule: Schedule
+    messages: NDArray[Any] | None
+    layers: Sum | None
+    proof: dict[str, Any]
+    tried: dict[str, float]
+
+
+class NoPlanError(ValueError):
+    """The engine refuses a plan: with too many boxes or messages, or a makespan that overflows."""
+
+    def __init__(self, boxes: int, messages: int, overflows: bool) -> None:
+        super().__init__("an argument is outside its documented range")
+        self.boxes, self.messages, self.overflows = boxes, messages, overflows
 
 
 class Matmul:
@@ -79,7 +149,7 @@ class Matmul:
         triangle: bool = False,
     ) -> None:
         self.p = p = len(cycle_times)
-        self._k = shape[2]
+        self._k, self._linked = shape[2], links is not None
         self._views = (
             doubles(np.ascontiguousarray(cycle_times)),
             doubles(np.ascontiguousarray(link_costs), p),
@@ -89,6 +159,64 @@ class Matmul:
         )
         self._handle = ffi.new(
             "hs_matmul *", (*shape, p, *self._views, itemsize, update, parallel, overlap, triangle)
+        )
+
+    # ---- the best plan ----
+
+    def best(
+        self,
+        method: str,
+        block: int,
+        *,
+        stepwise: bool,
+        zones_only: bool,
+        nodes: NDArray[np.int32] | None,
+        domains: NDArray[np.int32] | None,
+    ) -> Found:
+        """hs_matmul_best. NoPlanError if it has a known reason to refuse the plan."""
+        p, steps = self.p, max(-(-self._k // block), 1) if stepwise else 1
+        options = ffi.new(
+            "hs_matmul_options *",
+            (METHODS[method], block, stepwise, zones_only)
+            + (or_null(nodes, int32s, p), or_null(domains, int32s, p)),
+        )
+        room = max(min(3 * p * steps, MOST_BOXES), p)
+        boxes, sent, own = np.zeros(room, BOX), np.empty(room), self._empty_sum()
+        notes = np.empty(min(p * p * steps, MOST_MESSAGES) if self._linked else 0, MESSAGE)
+        receive, flops, of_sum = np.empty((room, 2)), np.empty(p), np.empty((p, 2))
+        tried = np.empty(len(METHODS))
+        found, proof = ffi.new("hs_matmul_found *"), ffi.new("hs_certificate *")
+        found.box_capacity, found.message_capacity = room, len(notes)
+        found.boxes, found.sent = ffi.from_buffer("hs_box[]", boxes), doubles(sent)
+        found.messages, found.tried = _as_messages(notes), doubles(tried)
+        found.sum = self._handle_of(own)[0]
+        schedule = found.schedule
+        schedule.receive, schedule.sum_receive = _flat(receive), _flat(of_sum)
+        schedule.flops = doubles(flops)
+        long = p > _BRIEF.get(method, LONG) or len(notes) > LONG or room > LONG
+        long = long or (method in ("auto", "layers") and p * self._k // block > LONG)
+        try:
+            cancellable(
+                lambda cancel: lib.hs_matmul_best(self._handle, options, cancel, found, proof), long
+            )
+        except InfeasibleError:
+            raise
+        except ValueError:
+            raise NoPlanError(
+                found.box_count, found.message_count, math.isinf(schedule.makespan)
+            ) from None
+        count, layers = found.box_count, own if found.layered else None
+        times = schedule.start, schedule.makespan, schedule.bound
+        return Found(
+            _NAMES[found.method],
+            (_first(boxes, count), _first(sent, count)),
+            Schedule(
+                _first(receive, count), None, flops, None if layers is None else of_sum, *times
+            ),
+            None if found.message_count < 0 else _first(notes, found.message_count),
+            layers,
+            certificate(proof, "makespan"),
+            {name: value for name, value in zip(_NAMES, tried.tolist(), strict=True) if value >= 0},
         )
 
     # ---- boxes ----
@@ -104,10 +232,6 @@ class Matmul:
         return self._boxes(
             lib.hs_matmul_zones, room, step, len(pieces), int32s(workers), int64s(rects)
         )
-
-    def cannon(self, block: int) -> Boxes:
-        """hs_matmul_cannon; InfeasibleError if the product is too small."""
-        return self._boxes(lib.hs_matmul_cannon, self.p * math.isqrt(self.p), block)[1]
 
     def triangle(self, block: int) -> Boxes:
         """hs_matmul_triangle."""
@@ -127,15 +251,6 @@ class Matmul:
             self._handle, len(given), ffi.from_buffer("hs_box[]", given), *found
         )
         check_status(status)
-        return _cut(boxes, sent, own, *found[2::2])
-
-    def layers_best(self, block: int) -> tuple[Boxes, Sum | None]:
-        """Boxes and sum of hs_matmul_layers_best."""
-        boxes, sent, own, found = self._layers(self.p)
-        long = self.p > _MANY or self.p * self._k // block > LONG
-        cancellable(
-            lambda cancel: lib.hs_matmul_layers_best(self._handle, block, cancel, *found), long
-        )
         return _cut(boxes, sent, own, *found[2::2])
 
     def _layers(self, room: int) -> tuple[NDArray[Any], NDArray[np.float64], Sum, Any]:
@@ -175,13 +290,6 @@ class Matmul:
             lambda cancel: lib.hs_matmul_owners(self._handle, *given, cancel, *found), room > LONG
         )
         return found[-1][0], sent, messages[: found[-1][0]]
-
-    def torus(self, boxes: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Bytes for each box, and messages of hs_matmul_torus."""
-        sent, messages, found = _messages(len(boxes), 2 * len(boxes))
-        given = len(boxes), ffi.from_buffer("hs_box[]", boxes)
-        check_status(lib.hs_matmul_torus(self._handle, *given, *found))
-        return sent, messages[: found[-1][0]]
 
     # ---- schedules ----
 
@@ -227,12 +335,9 @@ class Matmul:
         return Schedule(receive, busy, flops, of_sum, found.start, found.makespan, found.bound)
 
 
-def domain_zones(rows: int, cols: int, speeds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(d, 4) row, col, height, width of hs_domain_zones with cuts anywhere."""
-    rects = np.empty((len(speeds), 4), np.int64)
-    given = rows, cols, 1, 1, 0, len(speeds), doubles(speeds)
-    check_status(lib.hs_domain_zones(*given, int64s(rects.reshape(-1))))
-    return rects
+def _first(array: NDArray[Any], count: int) -> NDArray[Any]:
+    """The first entries of an array: a copy, if the others take much memory."""
+    return array[:count] if len(array) < 2 * count + 1000 else array[:count].copy()
 
 
 def _cut(

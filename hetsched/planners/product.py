@@ -12,18 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check, schema
-from .._engine.schedule import MESSAGE, Boxes, Matmul, Schedule, Sum, as_boxes, as_rows
+from .._engine.schedule import (
+    MESSAGE,
+    MOST_BOXES,
+    MOST_MESSAGES,
+    Boxes,
+    Matmul,
+    Schedule,
+    Sum,
+    as_boxes,
+    as_rows,
+)
 from ..drifted import Drifted
-from ..errors import InfeasibleError
 from ..plan import Finish, Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
 from .product_domains import Domains
-
-#: Most boxes of a plan; a method needs about a tenth of a second for so many.
-MOST_BOXES = 1_000_000
-
-#: Most messages of a plan; to list so many takes some tenths of a second.
-MOST_MESSAGES = 4_000_000
 
 #: How operands reach the workers: in steps, or all before the work; one after another, or at the
 #: same time; and whether a worker computes while it receives.
@@ -425,7 +428,7 @@ class Task:
 class Candidate(NamedTuple):
     """A plan in the arrays of the engine; `plan` makes the ProductPlan of the one that is chosen.
 
-    boxes: hs_box, and the bytes that each waits for.
+    boxes: hs_box, and the bytes that each waits for. proof: the certificate, if it is known.
     """
 
     task: Task
@@ -434,7 +437,7 @@ class Candidate(NamedTuple):
     schedule: Schedule
     messages: NDArray[Any] | None = None
     layers: Sum | None = None
-    scope: str = ""
+    proof: dict[str, Any] | None = None
     triangle: bool = False
 
     @property
@@ -449,8 +452,7 @@ class Candidate(NamedTuple):
         messages = self.messages
         made: dict[str, Any] = {
             "method": self.method,
-            **certified(schedule.bound, makespan=schedule.makespan),
-            "scope": self.scope,
+            **(self.proof or certified(schedule.bound, makespan=schedule.makespan)),
             "shape": task.shape,
             "boxes": check.frozen(as_rows(boxes)),
             "shared": task.shared,
@@ -480,58 +482,30 @@ def in_zones(
 
     Zones may extend beyond C. Workers of a group share the data that comes from other workers.
     """
-    m, n, k = task.shape
-    engine, block = task.engine, task.block
+    engine = task.engine
     count, (boxes, sent) = engine.zones(pieces, task.step, MOST_BOXES)
-    if count > MOST_BOXES:
-        steps = -(-max(k, 1) // (task.step or max(k, 1)))
-        raise ValueError(
-            f"block = {block} makes {steps} steps of {count // steps} boxes, together more than"
-            f" {MOST_BOXES}: give a larger block"
-        )
+    require_few(count, 0, task)
     messages = None
     if task.linked:
         count, sent, messages = engine.owners(boxes, groups, MOST_MESSAGES)
-        if count > MOST_MESSAGES:
-            raise ValueError(
-                f"block makes more than {MOST_MESSAGES} messages between the workers: give a larger"
-                " block"
-            )
-    # with ragged blocks it matters which worker has the smaller one
-    ragged = (n if method == "columns" else m) % block
-    exact = method in ("columns", "rows") and not (task.linked or task.link_costs.any() or ragged)
-    return Candidate(
-        task,
-        method,
-        (boxes, sent),
-        engine.schedule(boxes, sent, messages),
-        messages,
-        scope=f"slices into block {method}" if exact else "",
-    )
-
-
-def in_cannon(task: Task) -> Candidate:
-    """The plan of Cannon's algorithm."""
-    p, (m, n, k) = len(task.platform), task.shape
-    if (grid := math.isqrt(p)) ** 2 != p:
-        raise ValueError(f"method 'cannon' needs a square number of workers, the platform has {p}")
-    if not COMMUNICATION[task.communication][0]:
-        raise ValueError(
-            f"communication must be 'sequential' or 'parallel', got {task.communication!r}: method"
-            " 'cannon' works in steps"
-        )
-    engine, messages = task.engine, None
-    try:
-        boxes, sent = engine.cannon(task.block)
-    except InfeasibleError:
-        raise InfeasibleError(
-            f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into"
-            f" {grid} x {grid} parts"
-        ) from None
-    if task.linked:
-        sent, messages = engine.torus(boxes)
+        require_few(0, count, task)
     schedule = engine.schedule(boxes, sent, messages)
-    return Candidate(task, "cannon", (boxes, sent), schedule, messages)
+    return Candidate(task, method, (boxes, sent), schedule, messages)
+
+
+def require_few(boxes: int, messages: int, task: Task) -> None:
+    """Refuse a plan with too many boxes or messages."""
+    if boxes > MOST_BOXES:
+        steps = -(-max(task.shape[2], 1) // (task.step or max(task.shape[2], 1)))
+        raise ValueError(
+            f"block = {task.block} makes {steps} steps of {boxes // steps} boxes, together more"
+            f" than {MOST_BOXES}: give a larger block"
+        )
+    if messages > MOST_MESSAGES:
+        raise ValueError(
+            f"block makes more than {MOST_MESSAGES} messages between the workers: give a larger"
+            " block"
+        )
 
 
 def in_triangle(task: Task) -> ProductPlan:
@@ -592,11 +566,6 @@ def in_layers(method: str, given: NDArray[np.int64], task: Task) -> Candidate:
     and columns. Together they cover the iteration space; they may extend beyond it.
     """
     return _summed(method, *task.engine.layers(as_boxes(given)), task)
-
-
-def in_best_layers(task: Task) -> Candidate:
-    """The plan of layers for the number of workers that has the least makespan."""
-    return _summed("layers", *task.engine.layers_best(task.block), task)
 
 
 def _summed(method: str, boxes: Boxes, layers: Sum | None, task: Task) -> Candidate:

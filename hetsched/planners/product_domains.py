@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
-from .._engine import schedule as engine
-from .._engine.allocate import distribute
-from ..platform import Platform, relative_speeds
+from ..platform import Platform
 
 #: Depth and columns of the packed panels that plans assume.
 PANEL = (256, 4096)
@@ -43,29 +41,6 @@ def members(platform: Platform) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     first = {domain: i for i, domain in enumerate(dict.fromkeys(platform.domains))}
     of = np.array([first[domain] for domain in platform.domains], np.int64)
     return tuple("" if domain is None else str(domain) for domain in first), of
-
-
-def domain_zones(rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    """(worker, row, col, height, width) of the zones of a rows x cols matrix.
-
-    The domains get zones as in the engine, with cuts between any two rows or columns. The zone of a
-    domain is cut along its longer side for its workers.
-    """
-    _, of = members(platform)
-    times = platform.cycle_times
-    speeds = relative_speeds(times)
-    pieces = np.zeros((len(of), 5), np.int64)
-    pieces[:, 0] = np.arange(len(of))
-    zones = engine.domain_zones(rows, cols, np.bincount(of, speeds).astype(np.float64))
-    for domain, zone in enumerate(zones):
-        own = np.flatnonzero(of == domain)
-        side = 3 if zone[3] >= zone[2] else 2
-        if zone[side]:
-            counts, _ = distribute(int(zone[side]), times[own])
-            pieces[own, 1:] = zone
-            pieces[own, side - 1] += np.cumsum(counts) - counts
-            pieces[own, side + 1] = counts
-    return pieces
 
 
 def counted(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import check
-from .._engine.allocate import distribute
-from .._engine.schedule import as_rows
+from .._engine import schedule as engine
 from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
-from .floorplan import METHODS as PARTITIONS
 from .layers import LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
@@ -23,32 +22,17 @@ from .product import (
     Candidate,
     ProductPlan,
     Task,
-    in_best_layers,
-    in_cannon,
     in_layers,
     in_routed_layers,
     in_zones,
+    require_few,
 )
-from .product_domains import counted, domain_zones
+from .product_domains import counted, members
 
 #: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
 #: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine, zones
 #: for the nodes of a cluster. "auto" takes the fastest of them.
-_OWN = ("columns", "rows", "rectangles", "layers", "cuboids")
-METHODS = (
-    "auto",
-    *_OWN,
-    "cannon",
-    "domains",
-    "nodes",
-    *(name for name in PARTITIONS if name not in _OWN),
-)
-
-#: What the half perimeter of a node's zone costs relative to that of a worker: "nodes" tries them.
-_NODE_COSTS = (1.0, 10.0, 100.0)
-
-#: Most workers for which "auto" also searches for the best partition and the best boxes.
-_FEW = 64
+METHODS = tuple(engine.METHODS)
 
 #: The methods that divide the inner dimension according to the platform.
 _DIVIDE = ("layers", "cuboids")
@@ -105,20 +89,9 @@ def plan_boxes(
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer).all():
         raise ValueError(_OVERFLOWS)
-    found = []
-    names = _candidates(task) if method == "auto" else [method]
-    for name in [name for name in names if not (deterministic and name in _DIVIDE)]:
-        try:
-            found.append(_by_method(name, task, search=method != "auto"))
-        except InfeasibleError as error:
-            # fewer blocks than workers: slices still work, or there is nothing to divide
-            if method != "auto":
-                raise InfeasibleError(
-                    f"method {method!r} has too little to divide: {error}"
-                ) from None
-    best = min(found, key=_makespan)
-    tried = {own.method: own.makespan for own in found} if method == "auto" else {}
-    return _plan(best, asked=method, tried=check.FrozenDict(tried))
+    _require_method(method, task)
+    best, tried = _best(method, task, deterministic)
+    return _plan(best, asked=method, tried=check.FrozenDict(tried if method == "auto" else {}))
 
 
 def _makespan(candidate: Candidate) -> float:
@@ -128,7 +101,7 @@ def _makespan(candidate: Candidate) -> float:
 def _plan(best: Candidate, **fields: Any) -> ProductPlan:
     """The plan of the best candidate."""
     if best.method == "domains":
-        zones, k = as_rows(best.boxes[0])[:, [0, 1, 2, 4, 5]], best.task.shape[2]
+        zones, k = engine.as_rows(best.boxes[0])[:, [0, 1, 2, 4, 5]], best.task.shape[2]
         fields["domains"] = counted(zones, k, best.task.platform, best.task.itemsize)
     return best.plan(**fields)
 
@@ -147,67 +120,107 @@ def require_zones(deterministic: bool, method: str, communication: str) -> None:
         )
 
 
-def _candidates(task: Task) -> list[str]:
-    names = ["columns", "rows", "rectangles"]
-    if task.linked:  # owners of A and B are defined for zones only
-        few = len(task.platform) <= _FEW
-        many_nodes = 1 < len(set(task.platform.nodes or ())) < len(task.platform)
-        return names + ["best", "contiguous"] * few + ["nodes"] * (few and many_nodes)
-    if len(task.platform) <= _FEW:
-        linked, stepwise = task.platform.link_costs.any(), COMMUNICATION[task.communication][0]
-        names += (["best", "contiguous"] if linked else []) + (
-            [] if stepwise else ["layers"] + ["cuboids"] * bool(linked)
-        )
-    return names
-
-
-def _by_method(name: str, task: Task, search: bool) -> Candidate:
-    if name in _DIVIDE and COMMUNICATION[task.communication][0]:
+def _require_method(method: str, task: Task) -> None:
+    """Refuse methods that do not fit the platform or the communication."""
+    communication, p = task.communication, len(task.platform)
+    stepwise = COMMUNICATION[communication][0]
+    if method in _DIVIDE and stepwise:
         raise ValueError(
-            f"communication {task.communication!r} has steps along the inner dimension, which"
-            f" {name!r} divides"
+            f"communication {communication!r} has steps along the inner dimension, which"
+            f" {method!r} divides"
         )
-    if name in (*_DIVIDE, "cannon"):
-        if not all(task.shape):
-            name = "columns"  # there is nothing to divide
-        elif name == "cannon":
-            return in_cannon(task)
-        else:
-            return in_best_layers(task) if name == "layers" else _cuboids(task, search)
-    if name == "nodes":
-        return _nodes(task)
-    rows, cols, _ = task.blocks
-    pieces = (
-        domain_zones(rows, cols, task.platform)
-        if name == "domains"
-        else _pieces(name, rows, cols, task.platform)
-    )
-    return in_zones(name, _in_elements(pieces, task.block), task)
-
-
-def _nodes(task: Task) -> Candidate:
-    """The best plan of two levels: a zone for each node, and in it zones of the node's workers.
-
-    Where that is faster, data that several workers of a node need comes from another node once.
-    """
-    nodes = task.platform.nodes
-    if nodes is None or not task.linked:
+    if method == "cannon" and all(task.shape):
+        if math.isqrt(p) ** 2 != p:
+            raise ValueError(
+                f"method 'cannon' needs a square number of workers, the platform has {p}"
+            )
+        if not stepwise:
+            raise ValueError(
+                f"communication must be 'sequential' or 'parallel', got {communication!r}: method"
+                " 'cannon' works in steps"
+            )
+    if method == "nodes" and (task.platform.nodes is None or not task.linked):
         raise ValueError(
             'platform must have nodes, and links between every two workers, for method "nodes":'
             " see Platform.join"
         )
-    groups = np.unique(nodes, return_inverse=True)[1].astype(np.int64)
-    shape, found = task.blocks[:2], []
-    for cost in _NODE_COSTS:
-        zones = partition(task.platform, shape=shape, groups=groups, group_cost=cost)
-        pieces = _in_elements(zones.pieces, task.block)
-        found += [in_zones("nodes", pieces, task, own) for own in (None, groups)]
-    return min(found, key=_makespan)
 
 
-def _cuboids(task: Task, search: bool) -> Candidate:
-    found = cuboids(task.platform, shape=task.blocks, orders=None if search else 0)
-    return in_layers("cuboids", _boxes_of(found, task.block), task)
+def _nodes(platform: Platform) -> NDArray[np.int32] | None:
+    """(p,) numbers of the workers' nodes."""
+    if platform.nodes is None:
+        return None
+    numbers: NDArray[np.int32] = np.unique(platform.nodes, return_inverse=True)[1].astype(np.int32)
+    return numbers
+
+
+def _best(
+    method: str, task: Task, deterministic: bool = False
+) -> tuple[Candidate, dict[str, float]]:
+    """The best plan by a method, or by those that "auto" tries, and the makespan of each."""
+    try:
+        found = task.engine.best(
+            method,
+            task.block,
+            stepwise=COMMUNICATION[task.communication][0],
+            zones_only=deterministic,
+            nodes=_nodes(task.platform),
+            domains=members(task.platform)[1].astype(np.int32) if method == "domains" else None,
+        )
+    except engine.NoPlanError as error:
+        require_few(error.boxes, error.messages, task)
+        if error.overflows:
+            raise ValueError("the makespan overflows: give cycle_times in a larger unit") from None
+        if math.prod(task.blocks[:2]) >= len(task.platform):
+            _divide_again(method, task)
+        raise ValueError(str(error)) from None
+    except (InfeasibleError, NotImplementedError):
+        reason = _too_little(method, task)
+        raise InfeasibleError(f"method {method!r} has too little to divide: {reason}") from None
+    best = Candidate(
+        task,
+        found.method,
+        found.boxes,
+        found.schedule,
+        found.messages,
+        found.layers,
+        found.proof,
+    )
+    return best, found.tried
+
+
+def _divide_again(method: str, task: Task) -> None:
+    """Divide C, or its iterations, alone: the planner says what is wrong with the arguments."""
+    shape, costs = task.blocks[:2], task.platform.link_costs
+    if method == "cuboids":
+        cuboids(task.platform, shape=task.blocks, orders=0)
+    elif method == "nodes":
+        partition(task.platform, shape=shape, groups=_nodes(task.platform))
+    elif method not in ("columns", "rows", "rectangles", "layers", "cannon", "domains"):
+        weights = costs if (costs > 0).all() else None
+        name = "best" if method == "auto" else method
+        partition(task.platform, name, shape, link_costs=weights)
+
+
+def _too_little(method: str, task: Task) -> str:
+    """Why a method has too little to divide, or too much."""
+    (rows, cols, _), p = task.blocks, len(task.platform)
+    if method == "cannon":
+        grid, (m, n, k) = math.isqrt(p), task.shape
+        return (
+            f"m, n, k = {m}, {n}, {k} are too small for method 'cannon', which cuts A, B and C into"
+            f" {grid} x {grid} parts"
+        )
+    if method not in ("cuboids", "nodes") and rows * cols < p:
+        return (
+            f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer"
+            f" than the {p} workers"
+        )
+    try:
+        _divide_again(method, task)
+    except InfeasibleError as error:
+        return str(error)
+    return f"it does not fit {p} workers"
 
 
 def _boxes_of(found: Cuboids, block: int) -> NDArray[np.int64]:
@@ -303,7 +316,7 @@ def plan_of_boxes(
         )
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
-        return _plan(_by_method("columns", task, search=False))  # nothing to divide
+        return _plan(_best("columns", task)[0])  # nothing to divide
     return _plan(in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task))
 
 
@@ -342,7 +355,7 @@ def plan_of_mesh(
     communication = given.mode if given.mode in ("scss", "pcss") else "once"
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
-        return _plan(_by_method("columns", task, search=False))  # nothing to divide
+        return _plan(_best("columns", task)[0])  # nothing to divide
     data = itemsize * (m + n) * (k / given.n)
     if isinstance(given, InstallmentPlan):
         come = round_arrivals(given, platform, data / UNIT).transpose(1, 0, 2).reshape(-1, 2)
@@ -360,32 +373,3 @@ def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:
         [1, block, block, block, block]
     )
     return elements
-
-
-def _slices(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    """Block columns or rows, divided by speed."""
-    axis = 1 if method == "columns" else 0
-    pieces = np.zeros((len(platform), 5), np.int64)
-    pieces[:, 0] = np.arange(len(platform))
-    if rows and cols:
-        counts, _ = distribute((rows, cols)[axis], platform.cycle_times)
-        pieces[:, 1 + axis] = np.cumsum(counts) - counts
-        pieces[:, 3 + axis], pieces[:, 4 - axis] = counts, (rows, cols)[1 - axis]
-    return pieces
-
-
-def _pieces(method: str, rows: int, cols: int, platform: Platform) -> NDArray[np.int64]:
-    if method in ("columns", "rows"):
-        return _slices(method, rows, cols, platform)
-    if rows * cols < len(platform):
-        raise InfeasibleError(
-            f"method {method!r} gives every worker a block, but {rows} x {cols} blocks are fewer"
-            f" than the {len(platform)} workers"
-        )
-    if method == "rectangles":
-        return partition(platform, "columns", (rows, cols)).pieces.astype(np.int64)
-    costs = platform.link_costs
-    found = partition(
-        platform, method, (rows, cols), link_costs=costs if (costs > 0).all() else None
-    )
-    return found.pieces.astype(np.int64)

@@ -1,10 +1,10 @@
 /* Plans of a matrix product on unequal workers: boxes of its iteration space, the messages that
  * they wait for, and the schedule.
  *
- * A plan is made in two or three calls: one function makes the boxes (hs_matmul_zones, _cannon,
- * _triangle, _layers, ...), one the messages if workers send to each other (hs_matmul_owners,
- * _torus), and hs_matmul_schedule computes when each worker receives and computes what.
- * hs_run_product runs the boxes. */
+ * hs_matmul_best makes a plan in one call, by one method or by the best of several. To make one step
+ * by step: one function makes the boxes (hs_matmul_zones, _cannon, _triangle, _layers, ...), one the
+ * messages if workers send to each other (hs_matmul_owners, _torus), and hs_matmul_schedule computes
+ * when each worker receives and computes what. hs_run_product runs the boxes. */
 #ifndef HETSCHED_SCHEDULE_H
 #define HETSCHED_SCHEDULE_H
 
@@ -241,6 +241,117 @@ typedef struct hs_schedule {
  * messages O(count + messages + p). */
 HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_plan *plan,
                                     const hs_speed_changes *changes, hs_schedule *schedule);
+
+/* ---- the best plan --------------------------------------------------------------------------- */
+
+/* Methods of hs_matmul_best. C is divided in blocks.
+ *   AUTO        the fastest plan of some methods; of equal ones the first. COLUMNS, ROWS and
+ *               RECTANGLES; for up to HS_MATMUL_FEW workers, also PARTITION and CONTIGUOUS if data
+ *               take time; without links between the workers and without steps also LAYERS, and
+ *               CUBOIDS if data take time; with links NODES, if there are several nodes, and one
+ *               with several workers. Methods with too little or too much to divide are left out
+ *   COLUMNS     block columns, by hs_distribute
+ *   ROWS        block rows, by hs_distribute
+ *   RECTANGLES  hs_partition_best with HS_PARTITION_COLUMNS
+ *   PARTITION   HS_PARTITION_BEST, with the link costs as weights if all are positive; so do
+ *               CONTIGUOUS, and INTERVAL .. KADDOURA, with the method of that name
+ *   LAYERS      hs_matmul_layers_best
+ *   CUBOIDS     hs_cuboids_best for faces of equal cost; AUTO does not search for orders
+ *   NODES       a zone for each node, and in it zones for the node's workers: HS_PARTITION_BEST with
+ *               groups whose half perimeters cost 1, 10 and 100, with and without messages that
+ *               the workers of a node share (hs_matmul_owners). For products with links
+ *   CANNON      hs_matmul_cannon, for stepwise communication
+ *   DOMAINS     hs_domain_zones with cuts between any two blocks. The zone of a domain is cut along
+ *               its longer side for its workers, by hs_distribute
+ * If m, n or k is 0, LAYERS, CUBOIDS and CANNON become COLUMNS. */
+typedef enum hs_matmul_method {
+    HS_MATMUL_AUTO = 0,
+    HS_MATMUL_COLUMNS = 1,
+    HS_MATMUL_ROWS = 2,
+    HS_MATMUL_RECTANGLES = 3,
+    HS_MATMUL_PARTITION = 4,
+    HS_MATMUL_CONTIGUOUS = 5,
+    HS_MATMUL_LAYERS = 6,
+    HS_MATMUL_CUBOIDS = 7,
+    HS_MATMUL_NODES = 8,
+    HS_MATMUL_CANNON = 9,
+    HS_MATMUL_DOMAINS = 10,
+    HS_MATMUL_INTERVAL = 11,
+    HS_MATMUL_GUILLOTINE = 12,
+    HS_MATMUL_NONRECTANGULAR = 13,
+    HS_MATMUL_KALINOV_LASTOVETSKY = 14,
+    HS_MATMUL_RECURSIVE = 15,
+    HS_MATMUL_NAGAMOCHI_ABE = 16,
+    HS_MATMUL_SNRPP = 17,
+    HS_MATMUL_KADDOURA = 18
+} hs_matmul_method;
+enum { HS_MATMUL_METHODS = 19 };
+
+/* Options of hs_matmul_best. Zero is the default of every field.
+ *   method      hs_matmul_method
+ *   block       side of a block in elements, 1 .. 2^53; 0: 1
+ *   stepwise    1: the data arrive in steps, one for each block of the inner dimension. Not for
+ *               LAYERS and CUBOIDS
+ *   zones_only  1: no plan that divides the inner dimension, so that the bits of the result do not
+ *               depend on the plan. Not with stepwise, LAYERS, CUBOIDS or CANNON
+ *   nodes       [p] the node of each worker, in 0 .. p - 1, or NULL: for AUTO and NODES
+ *   domains     [p] the domain of each worker, in 0 .. p - 1: for DOMAINS; NULL: one domain */
+typedef struct hs_matmul_options {
+    int32_t method;
+    int64_t block;
+    int32_t stepwise, zones_only;
+    const int32_t *nodes, *domains;
+} hs_matmul_options;
+
+/* Most boxes and messages of a plan. */
+enum { HS_MATMUL_MOST_BOXES = 1000000, HS_MATMUL_MOST_MESSAGES = 4000000 };
+
+/* A plan found, in arrays of the caller; NULL where one is not wanted. With `steps` the blocks of k
+ * if the communication is stepwise, else 1, there are never more than
+ *   min(3 p steps, HS_MATMUL_MOST_BOXES) boxes, or p if that is more, and
+ *   min(p^2 steps, HS_MATMUL_MOST_MESSAGES) messages.
+ * With less room, only the numbers are written if it does not suffice; so a call without room
+ * counts, and a second one, with room for as many, plans.
+ *   method            out: the method that made it, never AUTO
+ *   box_capacity      in: entries of boxes and sent, >= 0
+ *   box_count         out
+ *   boxes             [box_capacity] out
+ *   sent              [box_capacity] out: bytes that each box waits for
+ *   message_capacity  in: entries of messages, >= 0
+ *   message_count     out; -1: all data come from the master
+ *   messages          [message_capacity] out
+ *   layered           out: 1 if layers are summed at the end
+ *   sum               its arrays: out, if layered
+ *   schedule          its arrays: out; receive and work are [2 box_capacity]
+ *   tried             [HS_MATMUL_METHODS] out: the makespan of each method that was tried, infinite
+ *                     if it overflows; -1 for the other methods */
+typedef struct hs_matmul_found {
+    int32_t method;
+    int64_t box_capacity, box_count;
+    hs_box *boxes;
+    double *sent;
+    int64_t message_capacity, message_count;
+    hs_message *messages;
+    int32_t layered;
+    hs_layer_sum sum;
+    hs_schedule schedule;
+    double *tried;
+} hs_matmul_found;
+
+/* Plans a product.
+ *   product      with triangle 0 and at least one finite cycle-time. Links that all take no time are
+ *                the same as no links
+ *   options      or NULL
+ *   found        in and out, see above. After an error the arrays are undefined
+ *   certificate  out: the makespan, with the work divided perfectly over the speeds as the bound
+ * HS_ERROR_VALUE also if box_count or message_count is more than the most, or schedule.makespan is
+ * infinite, because it overflows; these are then set. HS_ERROR_VALUE if the method does not fit the
+ * product, or the cost of a partition overflows. HS_ERROR_INFEASIBLE if the method has fewer blocks
+ * than workers, or for CANNON too few; HS_ERROR_UNSUPPORTED as by hs_partition_best: not for AUTO.
+ * Time and memory of the methods' functions; memory for two plans. */
+HS_API hs_status hs_matmul_best(const hs_matmul *product, const hs_matmul_options *options,
+                                const int *cancel, hs_matmul_found *found,
+                                hs_certificate *certificate);
 
 HS_C_END
 #endif
