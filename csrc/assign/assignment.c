@@ -79,9 +79,9 @@ void hs__matching_close(hs__matching *x)
 }
 
 hs_status hs__match_rows(const hs__matching *x, int32_t rows, int32_t cols, const int64_t *weights,
-                         bool maximise, const int *cancel, int32_t *col_of_row)
+                         const int *cancel, int32_t *col_of_row)
 {
     const whole_memory memory = {x->ints, x->reals, x->from, x->copy};
-    return whole_assign_within(&memory, rows, cols, weights, cols, maximise, cancel, col_of_row,
-                               NULL, NULL);
+    return whole_assign_within(&memory, rows, cols, weights, cols, true, cancel, col_of_row, NULL,
+                               NULL);
 }

@@ -127,9 +127,8 @@ void hs__found_copy(int32_t p, const hs__found *from, hs__found *to)
     to->bound = from->bound;
 }
 
-/* Makes room for a matching and solves it. */
-static hs_status match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
-                       bool maximise, int32_t *col_of_row, int64_t *total)
+hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
+                    int32_t *col_of_row, int64_t *total)
 {
     const int32_t shorter = rows < cols ? rows : cols;
     const int32_t longer = rows < cols ? cols : rows;
@@ -145,21 +144,9 @@ static hs_status match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *we
         }
     }
     const hs_status status =
-        hs__match_rows(&x->matching, rows, cols, weights, maximise, x->cancel, col_of_row);
+        hs__match_rows(&x->matching, rows, cols, weights, x->cancel, col_of_row);
     *total = 0;
     for (int32_t i = 0; i < rows && status == HS_OK; i++)
         if (col_of_row[i] >= 0) *total += weights[(size_t)i * (size_t)cols + (size_t)col_of_row[i]];
     return status;
-}
-
-hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
-                    int32_t *col_of_row, int64_t *total)
-{
-    return match(x, rows, cols, weights, true, col_of_row, total);
-}
-
-hs_status hs__match_costs(hs__bus *x, int32_t p, const int64_t *costs, int32_t *col_of_row,
-                          int64_t *total)
-{
-    return match(x, p, p, costs, false, col_of_row, total);
 }

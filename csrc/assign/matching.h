@@ -3,8 +3,6 @@
 #ifndef HS_ASSIGN_MATCHING_H
 #define HS_ASSIGN_MATCHING_H
 
-#include <stdbool.h>
-
 #include "hetsched.h"
 
 typedef struct hs__matching {
@@ -17,8 +15,8 @@ typedef struct hs__matching {
 hs_status hs__matching_open(int32_t rows, int32_t cols, hs__matching *x);
 void hs__matching_close(hs__matching *x);
 
-/* Computes the same columns as hs_assign_int64 with row_stride = cols. */
+/* Computes the same columns as hs_assign_int64 with row_stride = cols and maximise. */
 hs_status hs__match_rows(const hs__matching *x, int32_t rows, int32_t cols, const int64_t *weights,
-                         bool maximise, const int *cancel, int32_t *col_of_row);
+                         const int *cancel, int32_t *col_of_row);
 
 #endif

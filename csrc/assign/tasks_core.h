@@ -128,10 +128,6 @@ static inline bool hs__links_proven(const hs__bus *x)
 hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
                     int32_t *col_of_row, int64_t *total);
 
-/* Computes the least total cost of p rows and p columns, one each. */
-hs_status hs__match_costs(hs__bus *x, int32_t p, const int64_t *costs, int32_t *col_of_row,
-                          int64_t *total);
-
 /* Computes an upper bound on the tasks that are served, and done, in part. */
 hs_status hs__bound_fractions(hs__bus *x, double bound, int64_t *most);
 

@@ -15,7 +15,8 @@
 #include "core/numbers.h"
 #include "core/sort.h"
 
-/* parts of the time for the first of the two starting matchings; the paper's is the first one */
+/* Parts of the time for the first of the two starting matchings; the paper's is the first one, and
+ * enough where prices improve the plan. */
 static const double SPLITS[] = {0.5, 0.25, 0.75, 0.0, 1.0};
 enum { SPLIT_COUNT = 5 };
 
@@ -267,7 +268,7 @@ static hs_status try_splits(hs__bus *x, double bound, int32_t slots, int32_t met
     hs_status status = hs__found_open(x->p, &x->tried, &now, &better);
     if (status == HS_OK) status = hs__bound_equal(x, bound, &now.bound);
     if (status != HS_OK) return status;
-    const int splits = method == HS_TASKS_PAPER ? 1 : SPLIT_COUNT;
+    const int splits = method == HS_TASKS_PAPER || x->p <= HS__MOST_CUBE ? 1 : SPLIT_COUNT;
     now.method = method;
     for (int split = 0; split < splits; split++) {
         const double time = SPLITS[split] * bound;
