@@ -33,9 +33,6 @@ def partition_contiguous(
     return workers[: pieces[0]], rects[: pieces[0]]
 
 
-# ---- partitions ----------------------------------------------------------------------------------
-
-
 def partition_interval(
     areas: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
