@@ -353,3 +353,14 @@ def test_errors():
             ).makespan
             == 0.0
         )
+
+
+def test_auto_on_a_cluster_without_rows_or_columns():
+    """Nothing to divide among the nodes is no error: other methods are left."""
+    parts = [hs.Platform.complete([1.0, 2.0], [[0, 1], [1, 0]])] * 2
+    platform = hs.Platform.join(parts, links=[[0, 5], [5, 0]])
+    for sizes in ((0, 5, 3), (5, 0, 3)):
+        plan = hs.plan_matmul(*sizes, platform)
+        assert plan.makespan == 0.0
+        assert "nodes" not in plan.tried
+    assert "nodes" in hs.plan_matmul(5, 5, 3, platform).tried
