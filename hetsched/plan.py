@@ -14,7 +14,7 @@ from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import MethodType
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -290,31 +290,6 @@ class Plan(Frozen, Drawn):
     #: Whether also the plans of our own planners are checked; the tests do so.
     checks_own: ClassVar[bool] = False
 
-    @classmethod
-    def _made(cls, **given: Any) -> Self:
-        """The plan of a planner, with frozen arrays: it is valid, so most checks are left out.
-
-        They would take longer than the planner of a few workers.
-        """
-        if Plan.checks_own:
-            return cls(**given)
-        plan = object.__new__(cls)
-        content = plan.__dict__
-        content.update(cls._defaults())
-        content.update(given)
-        if issubclass(cls, Lazy):
-            split(content)
-        for value in (content[cls._value], content["bound"]):
-            if not math.isfinite(value):
-                raise plan._overflow()
-        content["asked"] = content["asked"] or content["method"]
-        return plan
-
-    @classmethod
-    @cache
-    def _defaults(cls) -> dict[str, Any]:
-        return {f.name: f.default for f in fields(cls) if f.default is not MISSING}
-
     def __post_init__(self) -> None:
         self._hold()
 
@@ -330,14 +305,14 @@ class Plan(Frozen, Drawn):
         content = self.__dict__
         for value in (content.get(self._value), content.get("bound")):
             if isinstance(value, float) and value == math.inf:
-                raise self._overflow()
+                raise self.overflow()
         schema.check_fields(self._checks, content, content.get("_waiting", {}))
         if not math.isfinite(self.value):
-            raise self._overflow()
+            raise self.overflow()
         content["asked"] = self.asked or self.method
         self._check()
 
-    def _overflow(self) -> ValueError:
+    def overflow(self) -> ValueError:
         """The error for an infinite value or bound."""
         return ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
@@ -682,6 +657,31 @@ def certified(bound: float, **value: float) -> dict[str, Any]:
     """
     (own,) = value.values()
     return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
+
+
+def trusted(kind: type[P], **given: Any) -> P:
+    """The plan of a planner, with frozen arrays: it is valid, so most checks are left out.
+
+    They would take longer than the planner of a few workers.
+    """
+    if Plan.checks_own:
+        return kind(**given)
+    plan, own = object.__new__(kind), cast(Any, kind)
+    content = plan.__dict__
+    content.update(_defaults(own))
+    content.update(given)
+    if issubclass(kind, Lazy):
+        split(content)
+    for value in (content[kind._value], content["bound"]):
+        if not math.isfinite(value):
+            raise plan.overflow()
+    content["asked"] = content["asked"] or content["method"]
+    return plan
+
+
+@cache
+def _defaults(kind: type[Plan]) -> dict[str, Any]:
+    return {f.name: f.default for f in fields(kind) if f.default is not MISSING}
 
 
 def require_plan(plan: Any) -> None:

@@ -14,7 +14,7 @@ from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import partition as engine
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 from .floorplan import require_kind, require_times
 
@@ -235,7 +235,8 @@ def cuboids(
         raise ValueError(
             "the cost overflows: give alpha, beta and gamma in a larger unit"
         ) from None
-    return Cuboids._made(
+    return trusted(
+        Cuboids,
         method=found,
         asked=method,
         **proof,

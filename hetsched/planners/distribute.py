@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.later import Lazy, later
 from .._engine import allocate as engine
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 
 
@@ -227,7 +227,8 @@ def distribute(
         proof = engine.distribute_certificate(chunks, times, dealt)
     if proof["optimal"]:
         proof["scope"] = "all allocations"
-    return Distribution._made(
+    return trusted(
+        Distribution,
         method="distribute" if counts is None else "given",
         **proof,
         counts=check.frozen(dealt),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import assign as engine
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 
 _METHODS = engine.DIVISIBLE_METHODS[:3]
@@ -207,7 +207,8 @@ def divisible_load(
         raise ValueError(
             "the makespan or a share underflows: give times or the load in a smaller unit"
         ) from None
-    return DivisibleLoad._made(
+    return trusted(
+        DivisibleLoad,
         method=found.method,
         asked=method,
         **certificate,

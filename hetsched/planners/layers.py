@@ -18,7 +18,7 @@ from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine import layers as engine
 from ..errors import InfeasibleError
-from ..plan import Plan, Step
+from ..plan import Plan, Step, trusted
 from ..platform import Platform, Unit, whose
 from .distribute import displs_of
 from .layer_memory import (
@@ -326,7 +326,8 @@ def layers_star(
     with _naming(side, times, costs, room, disk):
         found = engine.layers_plan(method, mode, side, times, costs, room, disk)
     held = 2 * side * found.counts + beside(side, disk)
-    return LayersPlan._made(
+    return trusted(
+        LayersPlan,
         method=method,
         **found.proof,
         n=side,

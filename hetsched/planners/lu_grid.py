@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.replace import replace_file
 from .._engine import allocate as engine
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 from .lu_pattern import update_steps
 
@@ -214,7 +214,8 @@ def lu_grid(
         raise ValueError(
             "the cost overflows: give cycle_times or link_cost in a larger unit"
         ) from None
-    return LuGrid._made(
+    return trusted(
+        LuGrid,
         method=found.method,
         asked=method,
         **found.proof,

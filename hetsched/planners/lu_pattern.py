@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
@@ -182,7 +182,8 @@ def lu_pattern(
     if owner is not None:
         method, mine = "given", check.owners("owner", owner, (n,), times)
     step_costs, proof = engine.pattern(mine, times, method, min(period or 0, n))
-    return LuPattern._made(
+    return trusted(
+        LuPattern,
         method=method,
         asked=asked if method != "given" else "",
         **proof,

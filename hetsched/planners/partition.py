@@ -20,7 +20,7 @@ from .._base.progress import Progress, reporting
 from .._engine import partition as engine
 from .._engine.rows import RowError
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step, plain
+from ..plan import Finish, Plan, Step, plain, trusted
 from ..platform import Platform, names_of, whose
 from .floorplan import (
     CORNERS,
@@ -533,7 +533,8 @@ def _finished(
     if problem.columns is not None and certificate["scope"]:
         plural = "s" if problem.columns > 1 else ""
         certificate["scope"] = f"partitions into {problem.columns} full column{plural}"
-    return Partition._made(
+    return trusted(
+        Partition,
         method=method or found.method,
         **certificate,
         pieces=later(lambda: check.frozen(found.pieces)),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._engine import allocate as engine
 from ..errors import InfeasibleError
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
 from .distribute import displs_of, distribute
 
@@ -171,7 +171,8 @@ def distribute_profile(
         )
         raise InfeasibleError(f"n = {n} chunks cannot be distributed: {reason}") from None
     times = np.where(counts > 0, table[np.arange(p), counts], 0.0)
-    return ProfileDistribution._made(
+    return trusted(
+        ProfileDistribution,
         method="distribute_profile",
         bound=makespan,
         optimal=True,

@@ -20,7 +20,7 @@ from .._base.progress import Progress, reporting
 from .._engine.ring import METHODS, RING_EXACT, RING_MOST, Affine, Ring
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, plan_alone, stack_of
 
@@ -300,7 +300,8 @@ def slice_ring(
     except (InfeasibleError, NotImplementedError) as error:
         raise _infeasible(error, step.method, int(np.isfinite(times).sum())) from None
     found |= {name: check.frozen(found[name]) for name in ("ring", "shares")}
-    return SliceRing._made(
+    return trusted(
+        SliceRing,
         **found,
         asked=step.method,
         work=step.work,

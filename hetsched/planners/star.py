@@ -20,7 +20,7 @@ from .._engine import star as engine
 from .._engine.rows import RowError
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
-from ..plan import Plan, Step
+from ..plan import Plan, Step, trusted
 from ..platform import Platform, Unit, whose
 from .stacked import PlanStack, plan_alone, stack_of
 
@@ -500,7 +500,8 @@ def plan_of(
     """The plan of a decision of the engine."""
     times, costs, memory = star
     parts = found.parts
-    return StarPlan._made(
+    return trusted(
+        StarPlan,
         method=found.method,
         asked=wish.method,
         **found.certificate,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._base.progress import Progress, reporting
 from .._engine import assign as engine
-from ..plan import Finish, Plan, Step
+from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, Unit, whose
 from .distribute import distribute
 from .stacked import PlanStack, stack_of, threads_for
@@ -275,7 +275,8 @@ def max_tasks(
     _require_countable(bound, times)
     found = engine.max_tasks(bound, times, out, back, method)
     optimal = found.tasks == found.bound
-    return MaxTasks._made(
+    return trusted(
+        MaxTasks,
         method=found.method,
         asked=method,
         optimal=optimal,
@@ -369,7 +370,8 @@ def min_time(
         found, certificate = engine.min_time(wanted, times, out, back)
     except ValueError:
         raise ValueError(_out_of_range(wanted, times, out, back)) from None
-    return MinTime._made(
+    return trusted(
+        MinTime,
         method=found.method,
         asked="best",
         tasks=wanted,

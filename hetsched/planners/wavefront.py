@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check, schema
 from .._engine import allocate as engine
-from ..plan import Plan, Step
+from ..plan import Plan, Step, trusted
 from ..platform import Platform, whose
 
 METHODS = ("best", "panels", "cyclic")
@@ -230,7 +230,8 @@ def wavefront(
     owner, chosen, redistributed, proof = engine.wavefront(
         length, lines, times, method, wanted, _reach(neighbours), order
     )
-    return Wavefront._made(
+    return trusted(
+        Wavefront,
         method=method,
         asked=asked,
         **proof,
