@@ -59,6 +59,18 @@ def partition_rule(
     return plan[: length[0]].copy(), cost[0]
 
 
+def partition_contiguous(
+    m: int, n: int, areas: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Workers and rectangles of the pieces of hs_partition_contiguous."""
+    p = len(areas)
+    workers, rects = np.empty(3 * p, np.int32), np.empty((3 * p, 4), np.int64)
+    pieces = ffi.new("int32_t *")
+    found = int32s(workers), int64s(rects.reshape(-1)), pieces
+    check_status(lib.hs_partition_contiguous(m, n, p, doubles(areas), ffi.NULL, *found))
+    return workers[: pieces[0]], rects[: pieces[0]]
+
+
 # ---- cuboids -------------------------------------------------------------------------------------
 
 
