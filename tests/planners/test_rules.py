@@ -13,10 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import covers_exactly
 from oracles.rules import AROUND, RULES, half_perimeter, kaddoura_cost, tree_of, workers_of, zones
-from stages import partition_contiguous
 
 import hetsched as hs
-from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -333,7 +331,7 @@ def test_a_vanishing_area_costs_nothing_in_its_corner():
 
 
 def runs(m: int, n: int, areas: list[float]) -> list[tuple[int, list[int]]]:
-    workers, rects = partition_contiguous(m, n, np.array(areas))
+    workers, rects = stages.partition_contiguous(m, n, np.array(areas))
     return list(zip(workers.tolist(), rects.tolist(), strict=True))
 
 
@@ -446,5 +444,5 @@ def test_inputs_are_untouched():
         first, again = (stages.partition_rule(rule, areas) for _ in range(2))
         assert first[0].tolist() == again[0].tolist()
         assert first[1] == again[1]
-    engine.partition_best(engine.Problem(method="contiguous", sides=(10, 10)), areas)
+    stages.partition_contiguous(10, 10, areas)
     assert areas.tolist() == PAPER
