@@ -7,7 +7,9 @@
  * Karp). All numbers are integers of 1 / scale of a task, so the bound is exact.
  *
  * Solutions come from the columns found: the best tubes for them, then the best columns for these
- * tubes. */
+ * tubes. Each of the three matchings of a round begins with prices and columns near its solution: the
+ * first with those of the last round, the second with the tubes' prices and the tubes in demand, the
+ * third with those of the first. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,10 @@
-/* The prices of prices.c for one type of number and one set of instructions; prices.c includes it
+/* The search of prices.c for one type of number and one set of instructions; prices.c includes it
  * once for each. Costs are weights with the other sign: the matchings minimise.
  *
- * Costs and prices are at most 2^BITS in absolute value, and the column prices of a matching differ
- * by no more than twice the costs and prices in it. So no difference here reaches 2^(BITS + 5). */
+ * Costs and tubes' prices are at most 2^BITS in absolute value, so that the entries of a matching
+ * differ by at most 3 * 2^BITS. Its column prices then differ by at most twice as much, as the last
+ * row that found its column prefers it to all other columns. So no difference reaches
+ * 2^(BITS + 5). */
 
 typedef struct {
     price_t prices[HS__MOST_CUBE]; /* of the columns */
@@ -222,24 +224,27 @@ static TARGET int64_t NAME(complete_solution)(NAME(market) * m)
     return -NAME(match)(m, &m->columns);
 }
 
-/* Moves the prices along the demand and half of the last direction, which together converge in
- * fewer rounds; by `reduction` of the bound, if it fell as fast all the way. Returns false if no
- * tube is in demand: the bound is least. */
+/* Moves the prices along the demand and half of the last direction; the sum converges in fewer
+ * rounds than the demand alone. The step would lower the bound by `reduction` if it fell at the same
+ * rate all the way. Returns false if no tube is in demand: no prices give a lower bound. */
 static bool NAME(move_prices)(NAME(market) * m, double reduction)
 {
     const double limit = (double)m->limit;
+    double demand = 0.0;
     double norm = 0.0;
-    bool moving = false;
     for (int32_t k = 0; k < m->p; k++) {
         m->direction[k] = m->demand[k] + m->direction[k] / 2;
         norm += m->direction[k] * m->direction[k];
-        moving |= m->demand[k] != 0;
+        demand += (double)m->demand[k] * m->demand[k];
     }
-    for (int32_t k = 0; k < m->p && norm > 0.0; k++) {
-        const double price = (double)m->prices[k] + rint(reduction / norm * m->direction[k]);
+    if (demand == 0.0) return false;
+    /* a direction that nearly cancels the demand is not to become a large step */
+    const double step = reduction / fmax(norm, demand);
+    for (int32_t k = 0; k < m->p; k++) {
+        const double price = (double)m->prices[k] + rint(step * m->direction[k]);
         m->prices[k] = (price_t)fmin(fmax(price, -limit), limit);
     }
-    return moving;
+    return true;
 }
 
 static TARGET hs_status NAME(find_prices)(hs__bus *x, const scaled_cube *cube, const question *q,
@@ -253,7 +258,7 @@ static TARGET hs_status NAME(find_prices)(hs__bus *x, const scaled_cube *cube, c
     int64_t best = -1;
     double step = 1.0;
     int stalled = 0;
-    const int patience = (int)hs__max(PATIENCE, 2 + p / 4);
+    const int patience = (int)hs__max(PATIENCE, 3 + p / 4);
     for (int32_t round = 0; round < ROUNDS * (p <= FEW ? 3 : 1); round++) {
         if (hs__cancelled(x->cancel)) return HS_ERROR_CANCELLED;
         const int64_t value = NAME(relax_tubes)(&m);
