@@ -251,8 +251,11 @@ def cycle_times(
             raise ValueError(f"speeds{first(idle)[1]} are too small: their cycle-times overflow")
         return times
     array = positive(name, vector(name, getattr(given, "cycle_times", given), stacked=stacked))
-    if (idle := np.isinf(array).all(-1)).any():
-        raise ValueError(f"{name}{first(idle)[1]} are all infinite: no worker can work")
+    least = array.min(axis=-1)
+    if not (least < math.inf if array.ndim == 1 else (least < math.inf).all()):
+        raise ValueError(
+            f"{name}{first(least == math.inf)[1]} are all infinite: no worker can work"
+        )
     return array
 
 

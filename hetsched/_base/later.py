@@ -22,7 +22,7 @@ def later(make: Callable[[], T]) -> T:
 
 def split(content: dict[str, Any]) -> None:
     """Put the placeholders of `later` among the fields of a `Lazy` object aside."""
-    waiting = {name: value.make for name, value in content.items() if isinstance(value, _Later)}
+    waiting = {name: value.make for name, value in content.items() if type(value) is _Later}
     for name in waiting:
         del content[name]
     content["_waiting"] = waiting
