@@ -216,7 +216,7 @@ static TARGET int64_t NAME(complete_solution)(NAME(market) * m)
     for (int32_t i = 0; i < p; i++) {
         const ptrdiff_t j = m->relaxed.column[i];
         m->row[i] = m->by_column + i * plane + j * p;
-        m->tubes.column[i] = (int32_t)m->tube[i * p + j];
+        m->tubes.column[i] = (int32_t)m->tube[(ptrdiff_t)i * p + j];
     }
     NAME(match)(m, &m->tubes);
     for (int32_t i = 0; i < p; i++)
