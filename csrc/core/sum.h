@@ -8,4 +8,8 @@
  * grows only with log(count). O(count). */
 double hs__sum(int64_t count, const double *values);
 
+/* The same for the numbers that a function gives for the indices 0 .. count - 1. */
+typedef double hs__number(const void *context, int64_t index);
+double hs__sum_numbers(int64_t count, hs__number *number, const void *context);
+
 #endif

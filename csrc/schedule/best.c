@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/sum.h"
 #include "schedule/schedule.h"
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static void find_areas(const hs_matmul *x, double *areas)
         highest = fmax(highest, areas[i]);
     }
     for (int32_t i = 0; i < x->p; i++) areas[i] /= highest;
-    const double total = hs__sum_pairs(hs__entry, areas, 0, x->p);
+    const double total = hs__sum(x->p, areas);
     for (int32_t i = 0; i < x->p; i++) {
         areas[i] /= total;
         if (areas[i] < DBL_MIN) areas[i] = 0.0;
@@ -139,22 +140,31 @@ static void clear_zones(planner *s)
     memset(s->rects, 0, 4 * (size_t)s->pieces * sizeof *s->rects);
 }
 
-/* Divides the block rows (axis 0) or block columns (axis 1) by speed. */
-static hs_status cut_slices(planner *s, int axis)
+/* Cuts a zone into slices of rows (axis 0) or columns (axis 1) for its workers [size], by speed. */
+static hs_status cut_zone(planner *s, int axis, const int64_t *zone, int32_t size,
+                          const int32_t *workers)
 {
-    clear_zones(s);
-    if (!s->blocks[0] || !s->blocks[1]) return HS_OK;
-    const hs_status status = hs_distribute(s->blocks[axis], s->pieces, s->product.cycle_times,
-                                           s->cancel, s->counts, NULL);
-    int64_t from = 0;
-    for (int32_t i = 0; i < s->pieces && !status; i++) {
-        int64_t *rect = s->rects + 4 * (size_t)i;
+    for (int32_t i = 0; i < size; i++) s->times[i] = s->product.cycle_times[workers[i]];
+    const hs_status status =
+        hs_distribute(zone[2 + axis], size, s->times, s->cancel, s->counts, NULL);
+    int64_t from = zone[axis];
+    for (int32_t i = 0; i < size && !status; i++) {
+        int64_t *rect = s->rects + 4 * (size_t)workers[i];
+        memcpy(rect, zone, 4 * sizeof *rect);
         rect[axis] = from;
         rect[2 + axis] = s->counts[i];
-        rect[3 - axis] = s->blocks[1 - axis];
         from += s->counts[i];
     }
     return status;
+}
+
+/* Divides the block rows (axis 0) or block columns (axis 1) by speed. */
+static hs_status cut_slices(planner *s, int axis)
+{
+    const int64_t whole[4] = {0, 0, s->blocks[0], s->blocks[1]};
+    clear_zones(s);
+    if (!s->blocks[0] || !s->blocks[1]) return HS_OK;
+    return cut_zone(s, axis, whole, s->pieces, s->workers);
 }
 
 static hs_status cut_partition(planner *s, hs_partition given)
@@ -204,25 +214,6 @@ static int32_t sort_by_domain(planner *s)
     return domains;
 }
 
-/* Cuts the zone of a domain along its longer side for its workers. */
-static hs_status cut_domain(planner *s, const int32_t *own, int32_t size, const int64_t *zone)
-{
-    const int axis = zone[3] >= zone[2];
-    if (!zone[2 + axis]) return HS_OK;
-    for (int32_t i = 0; i < size; i++) s->times[i] = s->product.cycle_times[own[i]];
-    const hs_status status =
-        hs_distribute(zone[2 + axis], size, s->times, s->cancel, s->counts, NULL);
-    int64_t from = zone[axis];
-    for (int32_t i = 0; i < size && !status; i++) {
-        int64_t *rect = s->rects + 4 * (size_t)own[i];
-        memcpy(rect, zone, 4 * sizeof *rect);
-        rect[axis] = from;
-        rect[2 + axis] = s->counts[i];
-        from += s->counts[i];
-    }
-    return status;
-}
-
 static hs_status cut_domains(planner *s)
 {
     const hs_matmul *x = &s->product;
@@ -236,9 +227,12 @@ static hs_status cut_domains(planner *s)
     clear_zones(s);
     hs_status status =
         hs_domain_zones(s->blocks[0], s->blocks[1], 1, 1, 0, domains, s->speeds, zones);
-    for (int32_t d = 0; d < domains && !status; d++)
-        status = cut_domain(s, s->order + s->first[d], s->first[d + 1] - s->first[d],
-                            zones + 4 * (size_t)d);
+    for (int32_t d = 0; d < domains && !status; d++) {
+        const int64_t *zone = zones + 4 * (size_t)d;
+        const int axis = zone[3] >= zone[2]; /* the longer side */
+        if (zone[2 + axis])
+            status = cut_zone(s, axis, zone, s->first[d + 1] - s->first[d], s->order + s->first[d]);
+    }
     return status;
 }
 
@@ -275,6 +269,24 @@ static const char *scope_of_slices(const planner *s, int32_t method)
     return "";
 }
 
+/* Begins a plan without messages and layers, with room for so many boxes. */
+static hs_status begin_plan(plan *x, int32_t method, const char *scope, int64_t room)
+{
+    x->method = method;
+    x->scope = scope;
+    x->message_count = -1;
+    x->layered = 0;
+    return reserve_boxes(x, room);
+}
+
+/* Refuses a plan with more boxes than there is room for; the caller is told how many. */
+static hs_status require_room(planner *s, int64_t room)
+{
+    if (s->now.box_count <= room) return HS_OK;
+    s->found->box_count = s->now.box_count;
+    return HS_ERROR_VALUE;
+}
+
 /* Plans the zones. Workers of a group share the data that comes from other workers. */
 static hs_status plan_zones(planner *s, int32_t method, const int64_t *groups)
 {
@@ -282,20 +294,12 @@ static hs_status plan_zones(planner *s, int32_t method, const int64_t *groups)
     const int64_t pieces = hs__max(s->pieces, 1);
     const int64_t room =
         s->steps > HS_MATMUL_MOST_BOXES / pieces ? HS_MATMUL_MOST_BOXES : s->steps * pieces;
-    x->method = method;
-    x->message_count = -1;
-    x->layered = 0;
-    x->scope = scope_of_slices(s, method);
-    hs_status status = reserve_boxes(x, room);
+    hs_status status = begin_plan(x, method, scope_of_slices(s, method), room);
     if (!status)
         status = hs_matmul_zones(&s->product, s->step, s->pieces, s->workers, s->rects, room,
                                  x->boxes, x->sent, &x->box_count);
-    if (status) return status;
-    if (x->box_count > room) {
-        s->found->box_count = x->box_count;
-        return HS_ERROR_VALUE;
-    }
-    if (s->product.links) status = add_messages(s, groups);
+    if (!status) status = require_room(s, room);
+    if (!status && s->product.links) status = add_messages(s, groups);
     return status ? status : keep_faster(s);
 }
 
@@ -333,19 +337,11 @@ static hs_status plan_cannon(planner *s)
     const int64_t grid = hs__grid_side(s->product.p);
     if (!grid || !s->step) return HS_ERROR_VALUE;
     const int64_t room = hs__min(grid * s->product.p, HS_MATMUL_MOST_BOXES);
-    x->method = HS_MATMUL_CANNON;
-    x->message_count = -1;
-    x->layered = 0;
-    x->scope = "";
-    hs_status status = reserve_boxes(x, room);
+    hs_status status = begin_plan(x, HS_MATMUL_CANNON, "", room);
     if (!status)
         status = hs_matmul_cannon(&s->product, s->block, room, x->boxes, x->sent, &x->box_count);
-    if (status) return status;
-    if (x->box_count > room) {
-        s->found->box_count = x->box_count;
-        return HS_ERROR_VALUE;
-    }
-    if (s->product.links) {
+    if (!status) status = require_room(s, room);
+    if (!status && s->product.links) {
         status = reserve_messages(x, 2 * x->box_count);
         if (!status)
             status = hs_matmul_torus(&s->product, x->box_count, x->boxes, 2 * x->box_count, x->sent,
@@ -402,11 +398,8 @@ static hs_status plan_layers(planner *s, int32_t method)
 {
     plan *x = &s->now;
     if (s->step) return HS_ERROR_VALUE;
-    hs_status status = reserve_boxes(x, s->product.p);
+    hs_status status = begin_plan(x, method, "", s->product.p);
     if (status) return status;
-    x->method = method;
-    x->message_count = -1;
-    x->scope = "";
     status = method == HS_MATMUL_CUBOIDS
                  ? plan_cuboids(s)
                  : hs_matmul_layers_best(&s->product, s->block, s->cancel, x->boxes, x->sent,

@@ -4,6 +4,7 @@
 
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/sum.h"
 #include "schedule/schedule.h"
 
 /* ---- the sum --------------------------------------------------------------------------------- */
@@ -46,9 +47,9 @@ static void count_sum(const hs_matmul *x, int32_t layers, held_rows *held, hs_la
         held->from = sum->rows[i];
         held->to = sum->rows[i + 1];
         held->own = i;
-        sum->sent[i] = x->itemsize * hs__sum_pairs(elements_held, held, 0, layers);
+        sum->sent[i] = x->itemsize * hs__sum_numbers(layers, elements_held, held);
         held->own = -1;
-        const double all = hs__sum_pairs(elements_held, held, 0, layers);
+        const double all = hs__sum_numbers(layers, elements_held, held);
         const double once = (double)(held->to - held->from) * (double)x->n;
         sum->flops[i] = fmax(all - once, 0.0) * flops_of_addition(x);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/sum.h"
 #include "schedule/schedule.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -152,8 +153,7 @@ static void count_bytes(const owners *x, int32_t count, const line_needs *needs,
             x->part[z] = rows[z] * x->owned[0][z] + cols[z] * x->owned[1][z];
         for (int32_t j = 0; j < x->workers; j++) {
             const int32_t first = x->start[j];
-            const double rest =
-                hs__sum_pairs(hs__entry, x->part, first + 1, x->start[j + 1] - first - 1);
+            const double rest = hs__sum(x->start[j + 1] - first - 1, x->part + first + 1);
             *bytes++ = x->product->itemsize * (x->part[first] + rest);
         }
     }
@@ -173,7 +173,7 @@ static double find_amounts(const owners *x, int32_t i)
         if (!inside) x->far[outside++] = need[j];
         x->amount[j] = inside ? need[j] : leader == i ? shared[j] : 0.0;
     }
-    const double passed_on = leader == i ? 0.0 : hs__sum_pairs(hs__entry, x->far, 0, outside);
+    const double passed_on = leader == i ? 0.0 : hs__sum(outside, x->far);
     x->amount[leader] += passed_on;
     x->amount[i] = 0.0;
     return passed_on;

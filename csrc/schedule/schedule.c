@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/sum.h"
+
 bool hs__matmul_valid(const hs_matmul *x)
 {
     if (!x || x->p < 1 || !x->cycle_times) return false;
@@ -38,27 +40,6 @@ int hs__compare_spans(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-double hs__sum_pairs(hs__number *number, const void *context, int64_t first, int64_t count)
-{
-    enum { LANES = 8, RUN = 128 };
-    if (count > RUN) {
-        const int64_t half = count / 2 / LANES * LANES;
-        return hs__sum_pairs(number, context, first, half) +
-               hs__sum_pairs(number, context, first + half, count - half);
-    }
-    double sum = 0.0;
-    int64_t at = 0;
-    if (count >= LANES) {
-        double lane[LANES];
-        for (; at < LANES; at++) lane[at] = number(context, first + at);
-        for (; at < count / LANES * LANES; at++) lane[at % LANES] += number(context, first + at);
-        sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-              ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-    }
-    for (; at < count; at++) sum += number(context, first + at);
-    return sum;
-}
-
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -80,8 +61,8 @@ static double speed_of_worker(const void *product, int64_t i)
 static double find_bound(const hs_matmul *x, int64_t count, const hs_box *boxes)
 {
     const box_list list = {x, boxes};
-    const double all = hs__sum_pairs(flops_of_box, &list, 0, count);
-    const double speeds = hs__sum_pairs(speed_of_worker, x, 0, x->p);
+    const double all = hs__sum_numbers(count, flops_of_box, &list);
+    const double speeds = hs__sum_numbers(x->p, speed_of_worker, x);
     if (!(all > 0.0)) return 0.0;
     const double bound = all / speeds / HS__GIGA;
     return isinf(bound) ? all / HS__GIGA / speeds : bound;

@@ -61,15 +61,4 @@ static inline double hs__operand_bytes(const hs_matmul *product, int64_t length,
     return (double)product->itemsize * (double)length * lines;
 }
 
-/* Returns the sum of the numbers first .. first + count - 1, added in pairs: the error grows with
- * the logarithm of the count. */
-typedef double hs__number(const void *context, int64_t index);
-double hs__sum_pairs(hs__number *number, const void *context, int64_t first, int64_t count);
-
-/* A number of an array of doubles, for hs__sum_pairs. */
-static inline double hs__entry(const void *array, int64_t index)
-{
-    return ((const double *)array)[index];
-}
-
 #endif
