@@ -305,14 +305,14 @@ class Plan(Frozen, Drawn):
         content = self.__dict__
         for value in (content.get(self._value), content.get("bound")):
             if isinstance(value, float) and value == math.inf:
-                raise self.overflow()
+                raise self._overflow()
         schema.check_fields(self._checks, content, content.get("_waiting", {}))
         if not math.isfinite(self.value):
-            raise self.overflow()
+            raise self._overflow()
         content["asked"] = self.asked or self.method
         self._check()
 
-    def overflow(self) -> ValueError:
+    def _overflow(self) -> ValueError:
         """The error for an infinite value or bound."""
         return ValueError(f"the {self._value} overflows: give {self._scale} in a larger unit")
 
@@ -674,7 +674,7 @@ def trusted(kind: type[P], **given: Any) -> P:
         split(content)
     for value in (content[kind._value], content["bound"]):
         if not math.isfinite(value):
-            raise plan.overflow()
+            raise plan._overflow()
     content["asked"] = content["asked"] or content["method"]
     return plan
 

@@ -21,6 +21,20 @@ from hetsched._engine.ffi import (
 # ---- partition -----------------------------------------------------------------------------------
 
 
+def partition_columns(
+    areas: NDArray[np.float64], aspect: float, max_columns: int, max_rows: int, min_columns: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """order and column_start of hs_partition_columns."""
+    p = len(areas)
+    order, starts = np.empty(p, np.int32), np.empty(p + 1, np.int32)
+    columns, cost = ffi.new("int32_t *"), ffi.new("double *")
+    given = (p, doubles(areas), aspect, min_columns, max_columns, max_rows)
+    found = (int32s(order), int32s(starts), columns, cost)
+    cancellable(lambda cancel: lib.hs_partition_columns(*given, cancel, *found), p > LONG // 2)
+    starts = starts[: columns[0] + 1].copy()
+    return order[: starts[-1]].copy(), starts
+
+
 def partition_contiguous(
     m: int, n: int, areas: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -22,8 +22,6 @@ typedef struct {
     int32_t *workers; /* [able] */
     double *shares;   /* [p] speeds relative to their sum */
     int32_t *plan;    /* [2 p] floorplan */
-    int32_t *order;   /* [p] workers by columns */
-    int32_t *start;   /* [p + 1] of the columns in it */
     /* the map that is tried: owners [n * n], loads [n], traffic [n], received [p] */
     hs_lu_grid_result trial;
     hs_lu_grid_result *best;
@@ -84,31 +82,15 @@ static hs_status deal_map(search *s, int32_t length, hs_lu_grid_method method)
     return status ? status : judge_map(s, method);
 }
 
-/* Writes the floorplan of full columns of workers; returns its length. */
-static int32_t join_columns(int32_t columns, const int32_t *start, const int32_t *order,
-                            int32_t *plan)
-{
-    int32_t length = 0;
-    for (int32_t c = 0; c < columns; c++) {
-        for (int32_t d = start[c]; d < start[c + 1]; d++) {
-            plan[length++] = order[d];
-            if (d > start[c]) plan[length++] = HS_ABOVE;
-        }
-        if (c > 0) plan[length++] = HS_BESIDE;
-    }
-    return length;
-}
-
 /* ---- the methods ----------------------------------------------------------------------------- */
 
 static hs_status try_1d1d(search *s)
 {
-    int32_t columns;
-    double cost;
-    const hs_status status = hs_partition_columns(s->p, s->shares, 1.0, 1, s->p, s->p, s->cancel,
-                                                  s->order, s->start, &columns, &cost);
-    if (status) return status;
-    return deal_map(s, join_columns(columns, s->start, s->order, s->plan), HS_LU_GRID_1D1D);
+    const hs_partition problem = {.p = s->p, .areas = s->shares, .method = HS_PARTITION_COLUMNS};
+    hs_partition_plan columns = {.plan = s->plan};
+    hs_certificate certificate;
+    const hs_status status = hs_partition_best(&problem, NULL, s->cancel, &columns, &certificate);
+    return status ? status : deal_map(s, columns.length, HS_LU_GRID_1D1D);
 }
 
 static hs_status try_nested(search *s)
@@ -125,10 +107,15 @@ static hs_status try_nested(search *s)
     return status ? status : deal_map(s, length, HS_LU_GRID_NESTED);
 }
 
+/* Tries a column of the floorplan for each worker. */
 static hs_status try_columns(search *s)
 {
-    for (int32_t c = 0; c <= s->able; c++) s->start[c] = c;
-    return deal_map(s, join_columns(s->able, s->start, s->workers, s->plan), HS_LU_GRID_COLUMNS);
+    int32_t length = 0;
+    for (int32_t c = 0; c < s->able; c++) {
+        s->plan[length++] = s->workers[c];
+        if (c > 0) s->plan[length++] = HS_BESIDE;
+    }
+    return deal_map(s, length, HS_LU_GRID_COLUMNS);
 }
 
 /* Tries the block-cyclic maps of all grids of all workers with a finite cycle-time. */
@@ -186,16 +173,14 @@ static hs_status open_search(const hs_lu_grid *grid, const int *cancel, bool sev
                   .cancel = cancel,
                   .best = result};
     s->shares = malloc((p + n) * sizeof *s->shares);
-    s->plan = malloc((5 * p + 1) * sizeof *s->plan);
+    s->plan = malloc(3 * p * sizeof *s->plan);
     s->trial.traffic = malloc((n + p) * sizeof *s->trial.traffic);
     /* several maps need memory for the one that is tried beside the best one */
     s->trial.owner = several ? malloc(n * n * sizeof *s->trial.owner) : result->owner;
     if (!s->shares || !s->plan || !s->trial.traffic || !s->trial.owner) return HS_ERROR_MEMORY;
     s->trial.loads = s->shares + p;
     s->trial.received = s->trial.traffic + n;
-    s->order = s->plan + 2 * p;
-    s->workers = s->order + p;
-    s->start = s->workers + p;
+    s->workers = s->plan + 2 * p;
     return HS_OK;
 }
 

@@ -204,8 +204,6 @@ static double add_up_shares(int32_t count, const double *shares, double *prefix,
 /* faster than fmin, which is a function call */
 static double lesser_of(double x, double y) { return x < y ? x : y; }
 
-size_t hs__column_rects_space(int32_t p) { return 4 * (size_t)p * sizeof(double); }
-
 void hs__column_rects(int32_t p, const double *areas, double total, const int32_t *order,
                       const int32_t *column_start, int32_t columns, double *space, double *rects)
 {

@@ -61,18 +61,6 @@ def require_floorplan(plan: tuple[int, ...]) -> None:
         raise ValueError("floorplan must contain each worker once, and end in one zone")
 
 
-def of_columns(order: NDArray[np.int32], starts: NDArray[np.int32]) -> Plan:
-    """The floorplan of full columns: column j holds order[starts[j]:starts[j + 1]] from the top."""
-    sizes = np.diff(starts)
-    plan = np.full(2 * len(order) - 1, ABOVE, np.int32)
-    # every column but the first ends with BESIDE
-    first = 2 * starts[:-1] - np.minimum(np.arange(len(sizes)), 1)
-    place = np.arange(len(order)) - np.repeat(starts[:-1], sizes)
-    plan[np.repeat(first, sizes) + np.maximum(2 * place - 1, 0)] = order
-    plan[(first + 2 * sizes - 1)[1:]] = BESIDE
-    return plan
-
-
 def most_workers(method: str, largest: bool) -> int | None:
     """Most workers of positive area that a method takes; None if it takes any number."""
     return {

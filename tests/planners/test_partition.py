@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from inputs import many
 from oracles import column_cost, column_cost_of_any_sets, covers_exactly
+from stages import partition_columns
 
 import hetsched as hs
-from hetsched._engine import partition as engine
 
 INF, NAN = math.inf, math.nan
 LEAST, MOST = math.ulp(0.0), float(np.finfo(float).max)
@@ -271,7 +271,7 @@ def limited(draw, max_size):
 @example(([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0, 100.0, 100.0], 2, 5))
 def test_least_cost_within_limits(case):
     areas, max_columns, max_rows = case
-    order, starts = engine.partition_columns(np.array(areas), 1.0, max_columns, max_rows)
+    order, starts = partition_columns(np.array(areas), 1.0, max_columns, max_rows)
     assert len(starts) - 1 <= max_columns
     assert np.diff(starts).max() <= max_rows
     assert np.diff(starts).min() >= 1
@@ -293,7 +293,7 @@ def test_least_cost_with_few_rows(areas, max_columns, max_rows, cost):
     """Where a later cut wins only because the earlier one has too many rows: a search by cost alone
     misses it."""
     assert float(column_cost(areas, max_columns, max_rows)) == pytest.approx(cost)
-    order, starts = engine.partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
+    order, starts = partition_columns(np.array(areas, float), 1.0, max_columns, max_rows)
     assert float(structure_cost(areas, order, starts)) == pytest.approx(cost, rel=1e-12)
 
 
@@ -351,7 +351,7 @@ def test_guarantee(areas):
 
 def test_limits_that_leave_no_structure():
     with pytest.raises(hs.InfeasibleError):
-        engine.partition_columns(np.ones(7), 1.0, 2, 3)
+        partition_columns(np.ones(7), 1.0, 2, 3)
 
 
 def test_shape_limits_the_columns():
