@@ -141,7 +141,7 @@ typedef struct {
 
 static double weight_of(const request *r, int32_t worker)
 {
-    return r->weights ? r->weights[worker] / r->unit : 1.0;
+    return (r->weights ? r->weights[worker] : 1.0) / r->unit;
 }
 
 static hs_status fill_list(list *l, const request *r)

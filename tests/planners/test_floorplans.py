@@ -654,6 +654,7 @@ def grouped(draw):
 @given(grouped())
 @example(([1.0, 2.0, 4.0, 8.0], [0, 1, 0, 1], 1.0))
 @example(([1.0, 2.0, 4.0, 8.5], [0, 1, 2, 2], 10.0))
+@example(([0.625, 0.9375, 1.0, 0.25], [2, 0, 1, 2], 10.0))
 def test_groups(case):
     areas, groups, price = case
     plan = hs.partition(areas, "interval", groups=groups, group_cost=price)
