@@ -22,7 +22,7 @@ linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no mask
 needs_two = pytest.mark.skipif(len(CPUS) < 2, reason="one cpu has one mask")
 
 SETUP = """
-import json, os, sys, threading, warnings
+import json, os, sys, threading, time, warnings
 import numpy as np
 import hetsched as hs
 A = np.random.default_rng(0).standard_normal((130, 130))
@@ -35,14 +35,14 @@ def look(pool=hs):
     assert np.allclose(pool.matmul(A, A), RIGHT)
     return [sorted(os.sched_getaffinity(0)), workers()]
 def own(mask):
-    # a core for each of two, or what both share
-    return [[cpu] for cpu in mask] if len(mask) == 2 else [mask] * 2
+    # the caller's cpus, and of the workers a core for each of two, or what both share
+    return [mask, [[cpu] for cpu in mask] if len(mask) == 2 else [mask] * 2]
 def settled(wanted, pool):
-    # a run whose cores others do not take: the engine moves threads away from them
-    for _ in range(100):
-        found = look(pool)
-        if found == wanted:
-            break
+    # The engine exchanges the cores of two threads where another program has the core of one, which
+    # goes back to its own core when that program lets it.
+    end = time.monotonic() + 60
+    while (found := look(pool)) != wanted and time.monotonic() < end:
+        time.sleep(0.01)
     return found
 def tell(found):
     os.write(1, f"{json.dumps(found)}\\n".encode())
