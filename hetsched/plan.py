@@ -26,6 +26,7 @@ from ._base.later import Lazy, split
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
+from ._engine.ffi import certificate_of
 from .drifted import Drifted, changes_of, ideal_end
 from .platform import Platform, Unit, as_platform, relative_speeds
 from .trace import Trace
@@ -419,13 +420,8 @@ class Plan(Frozen, Drawn):
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:
         """The plan on another platform: names, cycle-times, other changed fields, certificate."""
-        given = certified(bound, **{self._value: value}) | {
-            "method": "given",
-            "asked": "given",
-            "scope": "",
-        }
-        if self.sense == "max":
-            given |= {"bound": max(bound, value), "optimal": value == bound}
+        proof = certified(bound, maximised=self.sense == "max", **{self._value: value})
+        given = proof | {"method": "given", "asked": "given", "scope": ""}
         return replace(self, **{**self._workers(platform), **given, **changed})
 
     def _workers(self, platform: Platform) -> dict[str, Any]:
@@ -645,18 +641,10 @@ def _plain_array(value: NDArray[Any]) -> Any:
     return plain(found) if value.dtype.kind == "f" and not np.isfinite(value).all() else found
 
 
-def proven(value: float, bound: float) -> bool:
-    """Whether the value equals the bound up to rounding."""
-    return value <= bound * (1 + 1e-12)
-
-
-def certified(bound: float, **value: float) -> dict[str, Any]:
-    """The fields of a certificate: the value by its name, its bound, and whether it is optimal.
-
-    The value is minimised, and the bound is a lower bound.
-    """
-    (own,) = value.values()
-    return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
+def certified(bound: float, *, maximised: bool = False, **value: float) -> dict[str, Any]:
+    """The fields of a certificate: the value by its name, its bound, and whether it is optimal."""
+    ((name, own),) = value.items()
+    return certificate_of(name, own, bound, maximised)
 
 
 def trusted(kind: type[P], **given: Any) -> P:

@@ -344,7 +344,7 @@ static double move_workers(searcher *s, int32_t *out, int32_t *in, double most, 
                     if (s->work <= 0 || hs__cancelled(s->t->cancel)) return most;
                     hs__shift(order, a, b);
                     double found = load_of_orders(s, out, in, most);
-                    if (found > most * (1 + 1e-12)) {
+                    if (found > most * (1 + HS_EQUAL)) {
                         most = found;
                         improved = true;
                     } else hs__shift(order, b, a);
@@ -431,7 +431,7 @@ hs_status hs__search_orders(int32_t p, const double *cycle_times, const double *
             }
             double found =
                 move_workers(&s, now[0], now[1], load_of_orders(&s, now[0], now[1], most), goal);
-            if (found > most * (1 + 1e-12)) {
+            if (found > most * (1 + HS_EQUAL)) {
                 most = found;
                 memcpy(out, now[0], 2 * (size_t)p * sizeof *out);
             }

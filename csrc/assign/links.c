@@ -260,7 +260,7 @@ static bool assess_solution(searcher *s, solution *y)
 static bool is_better(const solution *a, const solution *b)
 {
     if (a->tasks != b->tasks) return a->tasks > b->tasks;
-    return a->real > b->real + 1e-12 * fabs(b->real);
+    return a->real > b->real + HS_EQUAL * fabs(b->real);
 }
 
 static int32_t place_of(const int32_t *order, int32_t i)

@@ -3,8 +3,6 @@
 
 #include "hetsched/certificate.h"
 
-static const double EQUAL = 1e-12;
-
 hs_status hs_certificate_of(const char *objective, int32_t sense, double value, double bound,
                             hs_certificate *certificate)
 {
@@ -15,7 +13,7 @@ hs_status hs_certificate_of(const char *objective, int32_t sense, double value, 
     const double low = fmin(value, bound), high = fmax(value, bound);
     *certificate = (hs_certificate){.objective = objective,
                                     .sense = sense,
-                                    .optimal = high <= low * (1.0 + EQUAL),
+                                    .optimal = high <= low * (1.0 + HS_EQUAL),
                                     .value = value,
                                     .bound = bound,
                                     .gap = high == low   ? 0.0

@@ -15,6 +15,7 @@
 #include "product/bands.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
@@ -157,20 +158,13 @@ static hs_status make_bands(hs__bands *x, const hs_box *share)
     return HS_OK;
 }
 
-/* Divides the box over the teams that have a speed, then makes their bands. */
-static hs_status make_shares(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
+/* Divides a box over the teams that have a speed: able [teams] is workspace. */
+static void divide_box(const hs__bands *x, const hs_box *box, const hs__panel_product *seen,
+                       const double *speeds, int32_t *able, hs_box *share)
 {
-    if (x->teams == 1) return make_bands(x, box);
-    const size_t teams = (size_t)x->teams;
-    int32_t *able = hs__run_zeros(x->run, teams, sizeof *able);
-    double *speeds = hs__run_zeros(x->run, teams, sizeof *speeds);
-    hs_box *share = hs__run_zeros(x->run, teams, sizeof *share);
-    if (!able || !speeds || !share) return HS_ERROR_MEMORY;
     int32_t count = 0;
-    for (int32_t c = 0; c < x->teams; c++) {
-        speeds[c] = x->team[c].speed;
+    for (int32_t c = 0; c < x->teams; c++)
         if (speeds[c] > 0.0) able[count++] = c;
-    }
     const int64_t row_unit = hs__row_unit(seen), col_unit = hs__col_unit(seen);
     const hs__division how = {.speeds = speeds,
                               .row_unit = seen->turned ? col_unit : row_unit,
@@ -180,6 +174,47 @@ static hs_status make_shares(hs__bands *x, const hs_box *box, const hs__panel_pr
                               .work = work_of,
                               .context = x};
     hs__divide_box(&how, *box, able, count, share);
+}
+
+hs_status hs__bands_zones(const hs__domains *domains, const hs_product *product, int32_t workers,
+                          const double *speeds, int64_t *rects)
+{
+    const size_t teams = (size_t)domains->count;
+    hs__kernel *kernel = malloc(teams * sizeof *kernel);
+    hs_box *share = calloc(teams, sizeof *share + sizeof(double) + sizeof(int32_t));
+    const hs_status status = kernel && share ? HS_OK : HS_ERROR_MEMORY;
+    if (!status) {
+        const hs__bands bands = {.product = product, .teams = domains->count};
+        const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
+        double *sums = (double *)(share + teams);
+        int32_t members = 0; /* of the first team */
+        for (int32_t w = 0; w < workers; w++) {
+            const int32_t team = hs__domain_of(domains, w);
+            sums[team] += speeds ? speeds[w] : 1.0;
+            members += team == 0;
+        }
+        hs__panel_product seen;
+        hs__domain_kernels(domains, kernel);
+        if (hs__panel_product_init(&seen, kernel, product, &whole, NULL, members))
+            divide_box(&bands, &whole, &seen, sums, (int32_t *)(sums + teams), share);
+        hs__write_zones(domains->count, share, rects);
+    }
+    free(kernel);
+    free(share);
+    return status;
+}
+
+/* Divides the box over the teams that have a speed, then makes their bands. */
+static hs_status make_shares(hs__bands *x, const hs_box *box, const hs__panel_product *seen)
+{
+    if (x->teams == 1) return make_bands(x, box);
+    const size_t teams = (size_t)x->teams;
+    int32_t *able = hs__run_zeros(x->run, teams, sizeof *able);
+    double *speeds = hs__run_zeros(x->run, teams, sizeof *speeds);
+    hs_box *share = hs__run_zeros(x->run, teams, sizeof *share);
+    if (!able || !speeds || !share) return HS_ERROR_MEMORY;
+    for (int32_t c = 0; c < x->teams; c++) speeds[c] = x->team[c].speed;
+    divide_box(x, box, seen, speeds, able, share);
     return make_bands(x, share);
 }
 

@@ -3,6 +3,7 @@
  * same time are then added to C (layers.c). Thin products go to thin.c. */
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/tuning.h"
 #include "product/bands.h"
@@ -494,6 +495,23 @@ int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *
                       hs_box *boxes, int32_t capacity)
 {
     return layered_boxes(&(hs_product){.m = m, .n = n, .k = k}, p, speeds, boxes, capacity);
+}
+
+hs_status hs_gemm_zones(int32_t dtype, int64_t m, int64_t n, int64_t k, int32_t p, int32_t count,
+                        const hs_domain *domains, const int32_t *domain_of, const double *speeds,
+                        int64_t *rects)
+{
+    static const char unread;
+    hs_product product;
+    if (dtype < 0 || dtype > 3 || k < 0 || p < 1 || !rects || !valid_speeds(speeds, p))
+        return HS_ERROR_VALUE;
+    hs_product_default(&product, dtype, m, n, hs__max(k, 1), &unread, &unread, (void *)&unread);
+    if (!valid_product(&product)) return HS_ERROR_VALUE;
+    hs__domains all;
+    hs_status status = hs__domains_open(&all, p, count, domains, domain_of);
+    if (!status) status = hs__bands_zones(&all, &product, p, speeds, rects);
+    hs__domains_close(&all);
+    return status;
 }
 
 hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double *speeds,

@@ -168,7 +168,7 @@ hs_status hs_ring_profile(const hs_ring *problem, int32_t room, const int *cance
         for (int32_t i = 0; i < sizes[k]; i++) ring[i] = able.worker[ring[i]];
         works[k] = e.piece[k].from;
         lengths[k] = e.length[subset];
-        proven[k] = (works[k] + lengths[k]) / e.speed[subset] >= most * (1.0 - 1e-12);
+        proven[k] = (works[k] + lengths[k]) / e.speed[subset] >= most * (1.0 - HS_EQUAL);
     }
     if (!status) {
         *count = (int32_t)e.count;

@@ -128,14 +128,14 @@ static bool accept_trial(search *s, int32_t size)
         time = repair_ring(s, &left, s->trial);
         size = left;
     }
-    if (!(time < s->time * (1.0 - 1e-12))) return false;
+    if (!(time < s->time * (1.0 - HS_EQUAL))) return false;
     adopt_ring(s, size, s->trial, time);
     return true;
 }
 
 static bool is_better(const search *s, double length, double speed)
 {
-    return s->x->work + (s->length + length) < s->time * (s->speed + speed) * (1.0 - 1e-12);
+    return s->x->work + (s->length + length) < s->time * (s->speed + speed) * (1.0 - HS_EQUAL);
 }
 
 /* ---- moves of the member at place k, or of worker u outside ---------------------------------- */
@@ -465,7 +465,7 @@ static hs_status run_rounds(search *s, int64_t rounds, uint64_t *state, int32_t 
         adopt_ring(s, size, s->trial, time);
         if (s->nearby >= s->x->p - 1) queue_neighbours(s, s->at[0]);
         status = improve_queued(s);
-        stale = s->time < old_time * (1.0 - 1e-12) ? 0 : stale + 1;
+        stale = s->time < old_time * (1.0 - HS_EQUAL) ? 0 : stale + 1;
         if (s->time > old_time) adopt_ring(s, old_size, old, old_time);
     }
     return status;

@@ -11,7 +11,6 @@
 
 enum { NEAR = 10, DEEPEST = 25, BRIDGE = 50 };
 static const int32_t BREADTH[] = {5, 3}; /* number of choices at the first depths; 1 below */
-static const double LEAST = 1e-12;       /* as a part of the tour: a smaller gain does not count */
 
 typedef struct {
     int32_t from, to;
@@ -277,7 +276,7 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
         s->place[s->at[k]] = k;
         length += edge_cost(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
     }
-    s->least = LEAST * length;
+    s->least = HS_EQUAL * length; /* a smaller gain does not count */
     for (int32_t k = 0; k < s->p; k++) queue_worker(s, s->at[k]);
     improve_tour(s);
     for (; rounds > 0 && s->p >= 8 && !hs__cancelled(s->cancel) && !s->short_of_memory; rounds--) {

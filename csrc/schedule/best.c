@@ -4,6 +4,7 @@
  * take. The planner holds two plans: the one in work, and the best so far. */
 #include <float.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/cancel.h"
 #include "core/sum.h"
@@ -214,6 +215,35 @@ static int32_t sort_by_domain(planner *s)
     return domains;
 }
 
+/* Returns whether the zones tile C, which has fewer than 2^63 elements. Time O(count^2). */
+static bool tile_c(const planner *s, int32_t count, const int64_t *zones)
+{
+    if (s->product.n && s->product.m > INT64_MAX / s->product.n) return false;
+    int64_t left = s->product.m * s->product.n;
+    for (int32_t d = 0; d < count; d++) {
+        const int64_t *z = zones + 4 * (size_t)d;
+        if (!hs__is_within(z[0], z[2], s->product.m) || !hs__is_within(z[1], z[3], s->product.n))
+            return false;
+        left -= z[2] * z[3];
+        for (const int64_t *y = zones; y < z && z[2] && z[3]; y += 4)
+            if (y[0] < z[0] + z[2] && z[0] < y[0] + y[2] && y[1] < z[1] + z[3] &&
+                z[1] < y[1] + y[3])
+                return false;
+    }
+    return left == 0;
+}
+
+/* Zones of the domains: those given, or by their speeds. */
+static hs_status divide_by_domain(const planner *s, int32_t domains, int64_t *zones)
+{
+    const int64_t *given = s->options.zones;
+    if (!given)
+        return hs_domain_zones(s->blocks[0], s->blocks[1], 1, 1, 0, domains, s->speeds, zones);
+    if (s->block != 1 || !tile_c(s, domains, given)) return HS_ERROR_VALUE;
+    memcpy(zones, given, 4 * (size_t)domains * sizeof *zones);
+    return HS_OK;
+}
+
 static hs_status cut_domains(planner *s)
 {
     const hs_matmul *x = &s->product;
@@ -225,8 +255,7 @@ static hs_status cut_domains(planner *s)
     for (int32_t i = 0; i < x->p; i++)
         s->speeds[s->options.domains ? s->options.domains[i] : 0] += least / x->cycle_times[i];
     clear_zones(s);
-    hs_status status =
-        hs_domain_zones(s->blocks[0], s->blocks[1], 1, 1, 0, domains, s->speeds, zones);
+    hs_status status = divide_by_domain(s, domains, zones);
     for (int32_t d = 0; d < domains && !status; d++) {
         const int64_t *zone = zones + 4 * (size_t)d;
         const int axis = zone[3] >= zone[2]; /* the longer side */

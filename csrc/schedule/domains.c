@@ -102,6 +102,15 @@ static double area_of(const void *context, const hs_box *box)
     return (double)box->height * (double)box->width;
 }
 
+void hs__write_zones(int32_t count, const hs_box *share, int64_t *rects)
+{
+    for (int32_t d = 0; d < count; d++) {
+        const hs_box *x = &share[d];
+        const int64_t rect[4] = {x->row, x->col, x->height, x->width};
+        for (int i = 0; i < 4; i++) *rects++ = x->height && x->width ? rect[i] : 0;
+    }
+}
+
 static hs_status divide_zone(const hs__division *how, hs_box whole, int32_t count, int64_t *rects)
 {
     hs_box *share = calloc((size_t)count, sizeof *share + sizeof(int32_t));
@@ -111,13 +120,7 @@ static hs_status divide_zone(const hs__division *how, hs_box whole, int32_t coun
     for (int32_t d = 0; d < count; d++)
         if (how->speeds[d] > 0.0) able[size++] = d;
     if (size) hs__divide_box(how, whole, able, size, share);
-    for (int32_t d = 0; d < count; d++) {
-        const bool some = share[d].height && share[d].width;
-        rects[4 * (size_t)d] = some ? share[d].row : 0;
-        rects[4 * (size_t)d + 1] = some ? share[d].col : 0;
-        rects[4 * (size_t)d + 2] = some ? share[d].height : 0;
-        rects[4 * (size_t)d + 3] = some ? share[d].width : 0;
-    }
+    hs__write_zones(count, share, rects);
     free(share);
     return HS_OK;
 }

@@ -31,4 +31,7 @@ hs_box hs__part_of_box(const hs_box *box, bool by_rows, int64_t first, int64_t c
 void hs__divide_box(const hs__division *how, hs_box box, const int32_t *domains, int32_t count,
                     hs_box *share);
 
+/* Writes rects [4 count]: row, col, height and width of each share; all 0 if it is empty. */
+void hs__write_zones(int32_t count, const hs_box *share, int64_t *rects);
+
 #endif

@@ -771,7 +771,8 @@ static hs_status matmul_best(void)
     x.link_costs = AT(7, few);
     x.links = AT(19, links);
     x.cycle_times = AT(5, times);
-    const hs_matmul_options options = {.nodes = AT(8, ints), .domains = AT(9, ints)};
+    const hs_matmul_options options = {
+        .nodes = AT(8, ints), .domains = AT(9, ints), .zones = AT(20, rects3)};
     hs_matmul_found found = {.box_capacity = 9,
                              .boxes = AT(2, boxes),
                              .sent = AT(3, third),
@@ -790,6 +791,10 @@ static hs_status matmul_best(void)
 static hs_status domain_zones(void)
 {
     return hs_domain_zones(4, 4, 1, 1, 1, P, AT(0, times), AT(1, longs));
+}
+static hs_status gemm_zones(void)
+{
+    return hs_gemm_zones(HS_FLOAT64, 4, 4, 4, P, 1, NULL, NULL, AT(1, times), AT(0, longs));
 }
 
 /* ---- certificates, boxes, kernels, pools ---- */
@@ -1179,7 +1184,7 @@ static const struct {
     {"hs_star_lu_product", star_lu_product, 6, 0, 0},
     {"hs_star_lu_panels", star_lu_panels, 7, 0, 0},
     {"hs_star_lu_certificate", star_lu_certificate, 5, 0, 1},
-    {"hs_matmul_best", matmul_best, 7, 13, 1},
+    {"hs_matmul_best", matmul_best, 7, 14, 1},
     {"hs_matmul_zones", matmul_zones, 6, 0, 0},
     {"hs_matmul_cannon", matmul_cannon, 4, 0, 0},
     {"hs_matmul_triangle", matmul_triangle, 5, 0, 0},
@@ -1190,6 +1195,7 @@ static const struct {
     {"hs_matmul_torus", matmul_torus, 5, 0, 0},
     {"hs_matmul_schedule", matmul_schedule, 6, 11, 0},
     {"hs_domain_zones", domain_zones, 2, 0, 0},
+    {"hs_gemm_zones", gemm_zones, 1, 1, 0},
     {"hs_certificate_of", certificate_of, 2, 0, 0},
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},

@@ -262,9 +262,42 @@ static void cancels(hs_pool *pool)
     free(c);
 }
 
+/* hs_gemm_zones is the division of hs_domain_zones for the register tile of the kernel in use. */
+static void zones(void)
+{
+    const int64_t sizes[][2] = {{0, 9},     {1, 1},     {2, 2},      {511, 511},
+                                {512, 512}, {513, 512}, {1000, 777}, {777, 3000}};
+    const double speeds[][WORKERS] = {{1, 1, 1, 1, 1}, {1, 0, 0, 3, 0}, {5, 1, .5, 1, 1}};
+    const hs_domain three[3] = {{0}, {.rows = {8, 8}}, {0}};
+    int64_t found[12], expected[12];
+    for (int32_t dtype = HS_FLOAT32; dtype <= HS_FLOAT64; dtype++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (size_t k = 0; k < 3; k++) {
+                double sums[3] = {0};
+                for (int w = 0; w < WORKERS; w++) sums[of[w]] += speeds[k][w];
+                int32_t tile[2], blocks[3];
+                CHECK(hs_kernel_sizes(NULL, dtype, tile, blocks) == HS_OK);
+                CHECK(hs_domain_zones(sizes[s][0], sizes[s][1], tile[0], tile[1], 256, 3, sums,
+                                      expected) == HS_OK);
+                CHECK(hs_gemm_zones(dtype, sizes[s][0], sizes[s][1], (int64_t)k * 9, WORKERS, 3,
+                                    three, of, speeds[k], found) == HS_OK);
+                /* the kernel may compute the transpose, and then cuts a square between rows */
+                if (sizes[s][0] != sizes[s][1] || sizes[s][0] < 512)
+                    CHECK(!memcmp(found, expected, sizeof found));
+            }
+    CHECK(hs_gemm_zones(4, 1, 1, 1, WORKERS, 3, three, of, NULL, found) == HS_ERROR_VALUE);
+    CHECK(hs_gemm_zones(0, -1, 1, 1, WORKERS, 3, three, of, NULL, found) == HS_ERROR_VALUE);
+    CHECK(hs_gemm_zones(0, 1, 1, -1, WORKERS, 3, three, of, NULL, found) == HS_ERROR_VALUE);
+    CHECK(hs_gemm_zones(0, 1, 1, 1, 0, 1, NULL, NULL, NULL, found) == HS_ERROR_VALUE);
+    CHECK(hs_gemm_zones(0, 1, 1, 1, WORKERS, 2, three, of, NULL, found) == HS_ERROR_VALUE);
+    CHECK(hs_gemm_zones(0, 1, 1, 1, WORKERS, 3, three, NULL, NULL, found) == HS_ERROR_VALUE);
+    CHECK_SCARCE(hs_gemm_zones(0, 900, 900, 1, WORKERS, 3, three, of, NULL, found), true);
+}
+
 int main(void)
 {
     arguments();
+    zones();
     cuts();
     takes();
     bits();

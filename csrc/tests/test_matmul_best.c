@@ -295,8 +295,41 @@ static void test_scarce(void)
     }
 }
 
+/* Zones of the domains that are given: they tile C, and each is cut for its own workers. */
+static void given_zones(void)
+{
+    const int64_t zones[][8] = {{0, 0, 7, 9, 7, 0, 3, 9},   /* two that tile C */
+                                {0, 0, 0, 0, 0, 0, 10, 9},  /* one domain gets all */
+                                {0, 0, 7, 9, 6, 0, 4, 9},   /* they overlap */
+                                {0, 0, 7, 9, 7, 0, 2, 9},   /* not all of C */
+                                {0, 0, 7, 9, 7, 0, 3, 10},  /* beyond C */
+                                {0, 0, 7, 9, -1, 0, 3, 9}}; /* no row */
+    const hs_matmul x = product_of(10, 9, 8);
+    for (size_t i = 0; i < 6; i++) {
+        hs_matmul_options options = {
+            .method = HS_MATMUL_DOMAINS, .domains = nodes, .zones = zones[i]};
+        found = room_for(ROOM, ROOM);
+        const hs_status status = hs_matmul_best(&x, &options, NULL, &found, &certificate);
+        CHECK(status == (i < 2 ? HS_OK : HS_ERROR_VALUE));
+        for (int64_t b = 0; !status && b < found.box_count; b++) {
+            const int64_t *zone = zones[i] + 4 * nodes[boxes[b].worker];
+            CHECK(boxes[b].row >= zone[0] && boxes[b].row + boxes[b].height <= zone[0] + zone[2]);
+        }
+        if (!status) check_plan(&x);
+        options.block = 2; /* they are in elements */
+        found = room_for(ROOM, ROOM);
+        CHECK(hs_matmul_best(&x, &options, NULL, &found, &certificate) == HS_ERROR_VALUE);
+    }
+    const hs_matmul huge = product_of((int64_t)1 << 40, (int64_t)1 << 40, 1);
+    const hs_matmul_options options = {
+        .method = HS_MATMUL_DOMAINS, .domains = nodes, .zones = zones[0]};
+    found = room_for(ROOM, ROOM);
+    CHECK(hs_matmul_best(&huge, &options, NULL, &found, &certificate) == HS_ERROR_VALUE);
+}
+
 int main(void)
 {
+    given_zones();
     test_methods();
     test_slices();
     test_steps();

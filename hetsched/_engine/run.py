@@ -86,6 +86,17 @@ def hs_python_tile(context: Any, row: int, col: int, height: int, width: int) ->
     ffi.from_handle(context)(row, col, height, width)
 
 
+def _domains(
+    domains: Sequence[kernels.Blocking], of: Sequence[int]
+) -> tuple[tuple[Any, Any, Any], object]:
+    """Arguments count, domains and domain_of of the engine, and what must live as long as they."""
+    names = [
+        ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode()) for x in domains
+    ]
+    given = [(name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)]
+    return (len(domains), given, list(of)), names
+
+
 class ThreadsRefused(RuntimeError):
     """The system does not start so many threads."""
 
@@ -125,16 +136,8 @@ class Threads:
         owner = ffi.gc(ffi.new("hs_pool **"), lib.hs_python_end_pool)
         pinned = ffi.NULL if cores is None else list(cores)
         if domains:
-            names = [
-                ffi.NULL if x.kernel is None else ffi.new("char[]", x.kernel.encode())
-                for x in domains
-            ]
-            given = [
-                (name, x.depth, x.rows, x.cols) for name, x in zip(names, domains, strict=True)
-            ]
-            status = lib.hs_pool_create_domains(
-                workers, pinned, len(domains), given, list(domain_of), owner
-            )
+            given, _names = _domains(domains, domain_of)
+            status = lib.hs_pool_create_domains(workers, pinned, *given, owner)
         else:
             status = lib.hs_pool_create(workers, pinned, owner)
         if status == lib.HS_ERROR_THREAD:
@@ -145,8 +148,8 @@ class Threads:
         check_status(status)
         self._owner, self.handle, self.size = owner, owner[0], workers
         if sites:
-            given, _cpus = sites_of(sites)
-            check_status(lib.hs_pool_bind(self.handle, len(sites), given, list(site_of)))
+            places, _cpus = sites_of(sites)
+            check_status(lib.hs_pool_bind(self.handle, len(sites), places, list(site_of)))
         check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
         _living[id(self)] = self
         if is_refused():  # _end_runs may not have seen this pool
@@ -287,6 +290,22 @@ def gemm_boxes(
     boxes = np.zeros(count, BOX)
     lib.hs_gemm_boxes(*sizes, workers, shares, ffi.from_buffer("hs_box[]", boxes), count)
     return as_rows(boxes)
+
+
+def gemm_zones(
+    dtype: np.dtype[Any],
+    sizes: tuple[int, int, int],
+    domains: Sequence[kernels.Blocking],
+    domain_of: Sequence[int],
+    speeds: NDArray[np.float64] | None,
+) -> NDArray[np.int64]:
+    """(d, 4) rectangles of hs_gemm_zones."""
+    given, _names = _domains(domains, domain_of)
+    rects, p = np.zeros((len(domains), 4), np.int64), len(domain_of)
+    shares = or_null(speeds, doubles, p)
+    out = ffi.from_buffer("int64_t[]", rects)
+    check_status(lib.hs_gemm_zones(CODES[dtype.num], *sizes, p, *given, shares, out))
+    return rects
 
 
 def _boxes(rows: NDArray[np.int64]) -> Any:

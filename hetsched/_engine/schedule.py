@@ -172,13 +172,15 @@ class Matmul:
         zones_only: bool,
         nodes: NDArray[np.int32] | None,
         domains: NDArray[np.int32] | None,
+        zones: NDArray[np.int64] | None = None,
     ) -> Found:
         """hs_matmul_best. NoPlanError if it has a known reason to refuse the plan."""
         p, steps = self.p, max(-(-self._k // block), 1) if stepwise else 1
         options = ffi.new(
             "hs_matmul_options *",
             (METHODS[method], block, stepwise, zones_only)
-            + (or_null(nodes, int32s, p), or_null(domains, int32s, p)),
+            + (or_null(nodes, int32s, p), or_null(domains, int32s, p))
+            + (ffi.NULL if zones is None else ffi.from_buffer("int64_t[]", zones),),
         )
         room = max(min(3 * p * steps, MOST_BOXES), p)
         boxes, sent, own = np.zeros(room, BOX), np.empty(room), self._empty_sum()

@@ -56,6 +56,7 @@ def plan_boxes(
     flops_per_update: float = 2.0,
     shared: bool = False,
     deterministic: bool = False,
+    zones: NDArray[np.int64] | None = None,
 ) -> ProductPlan:
     """Plan C = A B, A m x k, B k x n, for a star platform.
 
@@ -74,6 +75,8 @@ def plan_boxes(
     deterministic : bool
         Whether only zones of C are allowed. Their product has the same bits for all workers and
         speeds.
+    zones : (d, 4) int64, optional
+        For method "domains" with block 1: row, col, height, width of the zone of each domain.
 
     Returns
     -------
@@ -90,7 +93,7 @@ def plan_boxes(
     if m and n and np.isposinf(task.unit_layer).all():
         raise ValueError(_OVERFLOWS)
     _require_method(method, task)
-    best, tried = _best(method, task, deterministic)
+    best, tried = _best(method, task, deterministic, zones)
     return _plan(best, asked=method, tried=check.FrozenDict(tried if method == "auto" else {}))
 
 
@@ -155,7 +158,10 @@ def _nodes(platform: Platform) -> NDArray[np.int32] | None:
 
 
 def _best(
-    method: str, task: Task, deterministic: bool = False
+    method: str,
+    task: Task,
+    deterministic: bool = False,
+    zones: NDArray[np.int64] | None = None,
 ) -> tuple[Candidate, dict[str, float]]:
     """The best plan by a method, or by those that "auto" tries, and the makespan of each."""
     try:
@@ -166,6 +172,7 @@ def _best(
             zones_only=deterministic,
             nodes=_nodes(task.platform),
             domains=members(task.platform)[1].astype(np.int32) if method == "domains" else None,
+            zones=zones,
         )
     except engine.NoPlanError as error:
         require_few(error.boxes, error.messages, task)

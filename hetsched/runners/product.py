@@ -28,6 +28,7 @@ from ..planners.product import (
     in_shared_layers,
     in_triangle,
 )
+from ..planners.product_domains import members
 from ..planners.product_methods import (
     METHODS,
     plan_boxes,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
+    from ..platform import Platform
     from ..trace import Trace
     from .operands import Array
     from .workers import Resources, Workers
@@ -303,7 +305,24 @@ def plan_for(
         flops_per_update=flops,
         shared=shared,
         deterministic=workers.deterministic,
+        zones=_engine_zones(workers, (m, n, k), dtype, platform)
+        if method == "domains" and block == 1
+        else None,
     )
+
+
+def _engine_zones(
+    workers: Workers, sizes: tuple[int, int, int], dtype: np.dtype[Any], platform: Platform
+) -> NDArray[np.int64] | None:
+    """(d, 4) zones of the platform's domains in the engine, if its domains are the same."""
+    domains, own = workers.domains, workers.domain_of
+    if domains is None or own is None:
+        return None
+    pairs = set(zip(members(platform)[1].tolist(), own, strict=True))
+    if len(pairs) != len(domains) or len({of for of, _ in pairs}) != len(domains):
+        return None
+    zones = engine.gemm_zones(dtype, sizes, domains, own, workers.shares[dtype])
+    return np.ascontiguousarray(zones[[d for _, d in sorted(pairs)]])
 
 
 def checked(

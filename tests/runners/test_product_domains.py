@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from validators import validate
 
 import hetsched as hs
+from hetsched._engine import kernels as engine
 from hetsched.planners.product_domains import counted
 
 TWO = st.lists(st.tuples(st.floats(0.1, 10.0), st.integers(0, 1)), min_size=1, max_size=8)
@@ -200,3 +202,26 @@ def test_run(communication):
         np.testing.assert_allclose(pool.run(plan, A, B), A @ B, atol=1e-12)
     with hs.Pool(3) as pool:
         np.testing.assert_allclose(pool.matmul(A, B, method="domains"), A @ B, atol=1e-12)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one worker for each of two domains")
+def test_a_pool_divides_as_its_engine(tmp_path, monkeypatch):
+    """At whole register tiles, which a platform does not know."""
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    path = tmp_path / "two.toml"
+    path.write_text(f'[[domain]]\ncpus = "{first}"\n[[domain]]\ncpus = "{second}"\n')
+    monkeypatch.setenv("HETSCHED_TOPOLOGY", str(path))
+    platform = hs.Platform.star([1.0, 2.0], domains=["fast", "slow"])
+    with hs.Pool(platform) as pool:
+        for dtype in ("float64", "float32"):
+            tile = engine.kernel()["kernels"][dtype][1:]
+            for m, n in ((500, 1000), (1000, 500)):
+                plan = pool.plan(m, n, 300, dtype=dtype, method="domains")
+                cut = plan.boxes[:, 2 if n > m else 1].max()
+                assert cut % tile[n > m] == 0
+                exact = 2 * max(m, n) / 3  # the first domain is twice as fast
+                assert abs(cut - exact) < tile[n > m]
+        assert pool.plan(500, 1000, 300, method="domains", block=7).boxes[:, 2].max() % 7 == 0
+        A, B = np.ones((500, 30)), np.ones((30, 1000))
+        plan = pool.plan(500, 1000, 30, method="domains")
+        np.testing.assert_array_equal(pool.run(plan, A, B), A @ B)

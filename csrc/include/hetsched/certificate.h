@@ -7,13 +7,17 @@
 
 HS_C_BEGIN
 
+/* Values that differ by less than this, relative, are equal up to rounding: a plan is optimal if its
+ * value equals its bound, and a search goes on only from plans that are better by more. */
+#define HS_EQUAL 1e-12
+
 typedef enum hs_sense { HS_MINIMISED = 0, HS_MAXIMISED = 1 } hs_sense;
 
 /* The quality of a plan, in the same form for all kinds of plans. The planners' functions
  * hs_x_certificate fill it, also for plans that users made themselves.
  *   objective  what is measured: a static English word, e.g. "makespan"
  *   sense      hs_sense
- *   optimal    1: the plan is proven optimal, as value and bound are equal up to a relative 1e-12
+ *   optimal    1: the plan is proven optimal, as value and bound are equal up to HS_EQUAL
  *   value      of the plan
  *   bound      if minimised, no plan has a smaller value; if maximised, none has a larger one. In
  *              the units of the value, and never on the wrong side of it

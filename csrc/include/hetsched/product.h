@@ -126,6 +126,20 @@ HS_API hs_status hs_gemm(hs_pool *pool, const hs_product *product, const double 
 HS_API int32_t hs_gemm_boxes(int64_t m, int64_t n, int64_t k, int32_t p, const double *speeds,
                              hs_box *boxes, int32_t capacity);
 
+/* Computes the zone of C that each domain of a pool has at the start of hs_gemm, if that is not
+ * layered and C is in row-major order: hs_domain_zones for the kernel in use. Work stealing, and
+ * what a pool has learned of the workers' speeds, change who computes what in the end.
+ *   dtype      hs_dtype
+ *   m, n, k    >= 0
+ *   p, count, domains, domain_of
+ *              as for hs_pool_create_domains
+ *   speeds     [p] >= 0 with a positive finite sum, or NULL: equal speeds
+ *   rects      [4 count] out: row, col, height, width; all 0: none
+ * Memory O(p + count). */
+HS_API hs_status hs_gemm_zones(int32_t dtype, int64_t m, int64_t n, int64_t k, int32_t p,
+                               int32_t count, const hs_domain *domains, const int32_t *domain_of,
+                               const double *speeds, int64_t *rects);
+
 /* Returns the number of flops of one multiply-add of dtype: 2 or 8. */
 HS_API double hs_flops_per_update(int32_t dtype);
 

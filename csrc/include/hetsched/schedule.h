@@ -261,8 +261,8 @@ HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_pl
  *               groups whose half perimeters cost 1, 10 and 100, with and without messages that
  *               the workers of a node share (hs_matmul_owners). For products with links
  *   CANNON      hs_matmul_cannon, for stepwise communication
- *   DOMAINS     hs_domain_zones with cuts between any two blocks. The zone of a domain is cut along
- *               its longer side for its workers, by hs_distribute
+ *   DOMAINS     zones of the domains: those given, else hs_domain_zones with cuts between any two
+ *               blocks. Each is cut along its longer side for its workers, by hs_distribute
  * If m, n or k is 0, LAYERS, CUBOIDS and CANNON become COLUMNS. */
 typedef enum hs_matmul_method {
     HS_MATMUL_AUTO = 0,
@@ -295,12 +295,15 @@ enum { HS_MATMUL_METHODS = 19 };
  *   zones_only  1: no plan that divides the inner dimension, so that the bits of the result do not
  *               depend on the plan. Not with stepwise, LAYERS, CUBOIDS or CANNON
  *   nodes       [p] the node of each worker, in 0 .. p - 1, or NULL: for AUTO and NODES
- *   domains     [p] the domain of each worker, in 0 .. p - 1: for DOMAINS; NULL: one domain */
+ *   domains     [p] the domain of each worker, in 0 .. p - 1: for DOMAINS; NULL: one domain
+ *   zones       [4 d] for DOMAINS with block 1: row, col, height, width of the zone of each of the
+ *               d = 1 + max(domains) domains, such as hs_gemm_zones writes; they tile C. Or NULL */
 typedef struct hs_matmul_options {
     int32_t method;
     int64_t block;
     int32_t stepwise, zones_only;
     const int32_t *nodes, *domains;
+    const int64_t *zones;
 } hs_matmul_options;
 
 /* Most boxes and messages of a plan. */
