@@ -26,7 +26,7 @@ from ._base.later import Lazy, split
 from ._base.regular import read_text
 from ._base.replace import replace_file
 from ._base.table import Table
-from ._engine.ffi import certificate_of
+from ._engine.certificate import certificate_of
 from .drifted import Drifted, changes_of, ideal_end
 from .platform import Platform, Unit, as_platform, relative_speeds
 from .trace import Trace

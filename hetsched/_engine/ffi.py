@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import os
-import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,18 +84,6 @@ def certificate(found: Any, objective: str) -> dict[str, Any]:
         "optimal": bool(found.optimal),
         "scope": ffi.string(found.scope).decode(),
     }
-
-
-def certificate_of(objective: str, value: float, bound: float, maximised: bool) -> dict[str, Any]:
-    """The fields of a plan that hs_certificate_of computes, without a scope."""
-    if math.isinf(value):
-        return {objective: value, "bound": bound, "optimal": False}
-    found = ffi.new("hs_certificate *")
-    sense = lib.HS_MAXIMISED if maximised else lib.HS_MINIMISED
-    check_status(lib.hs_certificate_of(b"", sense, value, bound, found))
-    fields = certificate(found, objective)
-    del fields["scope"]
-    return fields
 
 
 #: Calls with more entries run beside the main thread. The longest of the shorter calls take about

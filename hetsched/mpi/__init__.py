@@ -5,6 +5,7 @@ from .files import RanksProduct, matmul_files
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
+from .ring import Sweep, load_checkpoint, stencil
 from .systems import cholesky, lu_factor, lu_solve, solve
 from .tasks import map_tasks
 from .workers import Workers
@@ -14,12 +15,14 @@ __all__ = [
     "LostRank",
     "MeasuredRanks",
     "RanksProduct",
+    "Sweep",
     "Tiles",
     "Workers",
     "Zone",
     "agree",
     "cholesky",
     "gather",
+    "load_checkpoint",
     "lu_factor",
     "lu_solve",
     "map_tasks",
@@ -28,5 +31,6 @@ __all__ = [
     "measure",
     "scatter",
     "solve",
+    "stencil",
     "tiles",
 ]

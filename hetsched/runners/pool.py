@@ -1051,6 +1051,11 @@ def accumulate(
     engine.gemm(threads, a, b, c, alpha, float(onto), workers.shares[c.dtype], poll)
 
 
+def sweep(pool: Pool, matrix: Array, weight: float, steps: int, poll: engine.Poll) -> None:
+    """Do steps of the iteration of `Pool.stencil` on a matrix, in place."""
+    stencil_run.sweep(pool._live(), matrix, weight, steps, poll)
+
+
 class _Own(NamedTuple):
     """What runs need of a pool, with their process and the cpus of the thread that started them."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._base import check
 from .._base.progress import share_of
 from .._engine import run as engine
+from ..planners.distribute import distribute
 from ..planners.remap import messages, transfers
 from ..planners.ring import SliceRing
 from ..planners.stencil import FLOPS, Members, StencilPlan, inner_rows, plan_stencil, timed_for
@@ -30,6 +31,7 @@ _EVENTS = 2**31 - 1  # most events of a trace
 _LOOKED = 1024  # most steps of a stretch that are timed
 _FEW = 12  # for at most this many workers the best ring is found quickly
 _SAMPLE = 1 << 20  # updates in a measurement of a rate
+_NARROW = 32  # columns of a slice, at least, if there are several
 
 
 def plan_for(
@@ -62,7 +64,7 @@ def run(
     """Implement `Pool.stencil`."""
     workers = resources.workers
     matrix = _checked_matrix(U)
-    factor = _checked_weight(weight, matrix.dtype)
+    factor = checked_weight(weight, matrix.dtype)
     target = (
         np.empty(matrix.shape, matrix.dtype)
         if out is None
@@ -272,7 +274,7 @@ def _checked_matrix(value: ArrayLike) -> Array:
     return array if element_strides(array) else array.copy()
 
 
-def _checked_weight(value: float, dtype: np.dtype[Any]) -> float:
+def checked_weight(value: float, dtype: np.dtype[Any]) -> float:
     weight = check.number("weight", value)
     with np.errstate(over="ignore"):
         if not np.isfinite(dtype.type(weight)):
@@ -294,6 +296,35 @@ def _checked_plan(
             f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {matrix.shape}"
         )
     return timed_for(members, plan, steps, matrix.itemsize)
+
+
+def sweep(
+    resources: Resources, matrix: Array, weight: float, steps: int, poll: engine.Poll
+) -> None:
+    """Steps of the iteration on a matrix, in place, in slices by the speeds of the workers."""
+    threads, workers = resources
+    cols, p = matrix.shape[1], len(workers)
+    speeds = workers.shares[matrix.dtype]
+    if cols < _NARROW * p or speeds is None:
+        p = min(max(cols // _NARROW, 1), p)
+        widths = np.diff(np.arange(p + 1) * cols // p)
+    else:
+        widths = distribute(cols, speeds=speeds).counts
+    ring = np.flatnonzero(widths)
+    engine.run_slices(
+        threads,
+        matrix,
+        matrix,
+        weight,
+        steps,
+        workers=len(workers),
+        ring=ring.astype(np.int32),
+        widths=widths[ring],
+        exchange=None,
+        pace=None,
+        poll=poll,
+        event_capacity=0,
+    )
 
 
 def update_rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:

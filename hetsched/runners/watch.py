@@ -44,12 +44,35 @@ class Choice(NamedTuple):
     plan: Any
 
 
-class Watch:
+class Judge:
+    """Decides after each stretch whether to move to another division: see `RentOrBuy`."""
+
+    def __init__(self) -> None:
+        self._rule = RentOrBuy(0.0)
+
+    def better(self, here: float, left: float, choices: Sequence[Choice]) -> Choice | None:
+        """Return the division to move to now, or None.
+
+        `here` is the time of a stretch with the present division, by the measured speeds; `left`
+        is the number of stretches still to come.
+        """
+        best = min(choices, key=lambda x: x.cost + left * x.after)
+        if best.after > _WORTH * here or best.cost + left * best.after >= left * here:
+            return None
+        self._rule.move_cost = best.cost
+        if not self._rule.should_move(here, best.after):
+            return None
+        self._rule = RentOrBuy(0.0)
+        return best
+
+
+class Watch(Judge):
     """When a run checks its division, and which emulated workers it has from which step on."""
 
     def __init__(self, workers: Workers, steps: int, rebalance: int | None, drift: Any) -> None:
         self.every = None if rebalance is None else check.integer("rebalance", rebalance, low=1)
-        self._first, self.steps, self._rule = workers, steps, RentOrBuy(0.0)
+        super().__init__()
+        self._first, self.steps = workers, steps
         self._later = [] if drift is None else _drifting(workers, drift)
 
     @property
@@ -73,21 +96,6 @@ class Watch:
                 self.every is not None and end % self.every == 0 and end < self.steps,
             )
             now = end
-
-    def better(self, here: float, left: float, choices: Sequence[Choice]) -> Choice | None:
-        """Return the division to move to now, or None.
-
-        `here` is the time of a stretch with the present division, by the measured speeds; `left`
-        is the number of stretches still to come.
-        """
-        best = min(choices, key=lambda x: x.cost + left * x.after)
-        if best.after > _WORTH * here or best.cost + left * best.after >= left * here:
-            return None
-        self._rule.move_cost = best.cost
-        if not self._rule.should_move(here, best.after):
-            return None
-        self._rule = RentOrBuy(0.0)
-        return best
 
 
 def _drifting(workers: Workers, drift: Any) -> list[tuple[int, Workers]]:
