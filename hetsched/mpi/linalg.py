@@ -12,13 +12,20 @@ from .._engine.dtypes import flops_per_update
 from ..plan import Plan
 from ..planners.cover import require_boxes, require_zones
 from ..planners.cuboids import Cuboids
+from ..planners.divisible import DivisibleLoad
 from ..planners.layers import LayersPlan
+from ..planners.lu_grid import LuGrid
+from ..planners.lu_pattern import LuPattern
 from ..planners.matmul import plan_matmul
+from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
-from ..planners.product_methods import plan_of_boxes, plan_of_partition
+from ..planners.product_methods import plan_of_boxes, plan_of_mesh, plan_of_partition
+from ..planners.ring import SliceRing
 from ..planners.star import METHODS as CHUNKS
 from ..planners.star import StarPlan
+from ..planners.stencil import StencilPlan
+from ..planners.tasks import MaxTasks, MinTime
 from ..platform import Platform, Unit, names_of, relative_speeds
 from ..runners.pool import Pool
 from ..trace import Trace
@@ -42,7 +49,7 @@ def matmul(
     comm: Any,
     A: ArrayLike | Zone | None = None,
     B: ArrayLike | Zone | None = None,
-    plan: ProductPlan | Partition | Cuboids | LayersPlan | StarPlan | None = None,
+    plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | None = None,
     root: int = 0,
     *,
     method: str = "best",
@@ -63,9 +70,10 @@ def matmul(
     comm : mpi4py.MPI.Intracomm
     A, B : (m, k) and (k, n) array_like at the root and None elsewhere; or on every rank its Zone
         float32, float64, complex64 or complex128, promoted as in NumPy; integers are not accepted.
-    plan : ProductPlan, Partition, Cuboids, LayersPlan or StarPlan, optional
+    plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan or StarPlan, optional
         A plan for as many workers as there are ranks, from `hs.plan_matmul`, `hs.partition` with a
-        shape, and so on. Ranks other than the root may leave it out. A StarPlan
+        shape, and so on. Ranks other than the root may leave it out. The layers of a MeshPlan go
+        to their ranks directly: routes are the business of the network. A StarPlan
         (`hs.plan_product`) is for one worker less: the root is the master, and the other ranks are
         the workers in their order.
     root : int
@@ -244,17 +252,20 @@ def _of_product(
 
     It is made from a partition, boxes or layers if the plan is one of these.
     """
-    if not isinstance(plan, ProductPlan | Partition | Cuboids | LayersPlan):
-        raise TypeError(f"plan must be a plan of a product, got {type(plan).__name__}")
+    if not isinstance(plan, ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan):
+        raise TypeError(
+            f"plan must be a plan of a product, got {type(plan).__name__}{_instead(plan)}"
+        )
     require_ranks(plan, size)
     if not isinstance(plan, ProductPlan):
         platform = Platform.star(plan.cycle_times, names=names_of(plan, size))
-        rest = (*sizes, platform, dtype.itemsize, flops_per_update(dtype), "once")
-        plan = (
-            plan_of_partition(plan, *rest)
-            if isinstance(plan, Partition)
-            else plan_of_boxes(plan, *rest)
-        )
+        rest = (*sizes, platform, dtype.itemsize, flops_per_update(dtype))
+        if isinstance(plan, MeshPlan):
+            plan = plan_of_mesh(plan, *rest)
+        elif isinstance(plan, Partition):
+            plan = plan_of_partition(plan, *rest, "once")
+        else:
+            plan = plan_of_boxes(plan, *rest, "once")
     if plan.shape != sizes:
         raise ValueError(f"plan is for m, n, k = {plan.shape}, A and B have {sizes}")
     require_boxes(plan)
@@ -271,6 +282,22 @@ def _of_product(
             f" {'are shared' if plan.shared else 'are half a product'}"
         )
     return plan
+
+
+def _instead(plan: Plan) -> str:
+    """What to use for a plan that is not of a product by all ranks."""
+    for kinds, text in _INSTEAD:
+        if isinstance(plan, kinds):
+            return f": {text}"
+    return ""
+
+
+#: Kinds of plans that other functions run, and which.
+_INSTEAD: tuple[tuple[Any, str], ...] = (
+    (StencilPlan | SliceRing, "use hs.mpi.stencil"),
+    (LuPattern | LuGrid, "use hs.mpi.lu_factor, solve or cholesky"),
+    (MaxTasks | MinTime | DivisibleLoad, "use hs.mpi.map_tasks"),
+)
 
 
 def _multiply(

@@ -152,6 +152,18 @@ def case_plans(comm):
     checked(comm, a, b, hs.partition(speeds, "contiguous", (12, 11)))
     checked(comm, a, b, hs.cuboids(platform(p), shape=(48, 44, 40)))
     checked(comm, matrix(40, 40), b, hs.layers_star(40, platform(p)))
+    line = np.ones((1, p)), np.full((1, p - 1), 0.1), np.empty((0, p))
+    checked(comm, matrix(40, 40), b, hs.layers_mesh(40, *line, source_computes=True))
+    cluster = hs.Platform.complete(speeds, 0.1 * (1.0 - np.eye(p)))
+    nodes = hs.Platform(
+        cluster.workers, links=cluster.links, nodes=[f"node {i // 2}" for i in range(p)]
+    )
+    if p == 4:
+        star = hs.Platform.star(speeds)
+        for communication in ("sequential", "parallel"):
+            steps = {"communication": communication, "block": 4, "method": "cannon"}
+            checked(comm, a, b, hs.plan_matmul(48, 44, 40, star, **steps))
+        checked(comm, a, b, hs.plan_matmul(48, 44, 40, nodes, method="nodes"))
     useless = hs.plan_matmul(
         48, 44, 40, hs.Platform.star([1.0] * (p - 1) + [1e6]), method="columns"
     )
@@ -375,8 +387,20 @@ def case_errors(comm):
     _same_error(
         comm,
         TypeError,
-        "plan must be a plan of a product",
+        "plan must be a plan of a product, got LuPattern: use hs.mpi.lu_factor",
         product(plan=hs.lu_pattern(8, np.ones(p))),
+    )
+    _same_error(
+        comm,
+        TypeError,
+        "got SliceRing: use hs.mpi.stencil",
+        product(plan=hs.slice_ring(np.ones(p), 0.0, 1.0, 0.0)),
+    )
+    _same_error(
+        comm,
+        TypeError,
+        "got MaxTasks: use hs.mpi.map_tasks",
+        product(plan=hs.max_tasks(8, np.ones(p))),
     )
     _same_error(comm, ValueError, "B must be given at the root", product(y=None))
     _same_error(
