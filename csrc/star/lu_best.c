@@ -21,6 +21,7 @@ enum {
     ALL_SHARES = 12,   /* up to this number of shares of the master, all are tried */
     EVEN_SHARES = 4,   /* otherwise so many that should be even, and so many beside the best */
     NEAR_SHARES = 8,
+    SEARCHES = 3, /* for the product of a step, with different shares of the master */
     MOST_WIDTHS = FEW + LARGER + PARTS
 };
 
@@ -35,9 +36,10 @@ typedef struct planning {
     const hs_effort *effort;
     const int *cancel;
     quick_rules quick;
-    int64_t *memory;  /* [p] of the star of a product */
-    int64_t *numbers; /* [2 p] workspace */
-    double end;       /* of all searches, by hs_clock */
+    int64_t *memory;     /* [p] of the star of a product */
+    int64_t *numbers;    /* [2 p] workspace */
+    hs_star_part *parts; /* [p] of a product that is tried */
+    double end;          /* of all searches, by hs_clock */
 } planning;
 
 /* ---- the master's share of a step ------------------------------------------------------------ */
@@ -133,14 +135,15 @@ static int64_t even_share(const step *at, const share *tried)
     return even > (double)next ? (int64_t)even : next;
 }
 
-/* Chooses the master's share of a step: the best of all if they are few. Otherwise each trial says
- * which share is even, and then those beside the best one are tried: fewer columns if the workers
- * would wait for the master, else more. */
+/* Chooses the master's share of a step that leaves some columns to the workers: the best of all if
+ * they are few. Otherwise each trial says which share is even, and then those beside the best one
+ * are tried: fewer columns if the workers would wait for the master, else more. Its time is
+ * infinite if no worker can hold a chunk. */
 static hs_status choose_share(const planning *x, const step *at, share *best)
 {
     const int64_t next = hs__min(at->width, at->rest);
     share tried;
-    *best = share_of(at, at->rest, 0.0);
+    *best = (share){.product = INFINITY, .wait = INFINITY};
     hs_status status = better_share(x, at, 0, &tried, best);
     if (status || isinf(tried.product) || at->rest == next) return status;
     if (at->rest - next <= ALL_SHARES) {
@@ -180,8 +183,7 @@ static double area_of(const planning *x, int64_t width, int64_t k)
     return side * side;
 }
 
-/* Plans the product of a step, in a share of the effort. The master does all updates if no worker
- * can hold a chunk.
+/* Plans the product of a step for a share of the master.
  *   seconds, messages  of the search */
 static hs_status plan_product(const planning *x, const step *at, int64_t own, double seconds,
                               int64_t messages, hs_star_decision *product, hs_star_part *parts)
@@ -194,6 +196,39 @@ static hs_status plan_product(const planning *x, const step *at, int64_t own, do
     const hs_star star = hs__star_lu_product(x->lu, at->width, at->k, own, x->memory);
     options.messages = hs__max(SEARCHED, messages);
     return hs_star_best(&star, &options, &effort, x->cancel, product, parts, NULL, NULL, &proof);
+}
+
+/* Plans a step. The share of the master that is best with quick products is only a start for
+ * searches: each of them says which share is even. The master does all updates if that is best, or
+ * if no worker can hold a chunk.
+ *   end, messages  of all searches of the step */
+static hs_status plan_step(const planning *x, const step *at, double end, int64_t messages,
+                           hs_star_decision *product, hs_star_part *parts, share *best)
+{
+    const size_t bytes = (size_t)x->lu->p * sizeof *parts;
+    const int searches = is_quick(x->options->method) ? 1 : SEARCHES;
+    share tried;
+    hs_status status = choose_share(x, at, &tried);
+    int64_t own = isinf(tried.wait) ? at->rest : tried.own;
+    *best = share_of(at, at->rest, 0.0);
+    *product = (hs_star_decision){0};
+    memset(parts, 0, bytes);
+    for (int k = 0; k < searches && !status && own < at->rest; k++) {
+        hs_star_decision found;
+        const double seconds = fmax(end - hs_clock(), 0.0) / (searches - k);
+        status = plan_product(x, at, own, seconds, messages / searches, &found, x->parts);
+        if (status) break;
+        tried = share_of(at, own, found.makespan);
+        if (tried.wait < best->wait) {
+            *best = tried;
+            *product = found;
+            memcpy(parts, x->parts, bytes);
+        }
+        if (at->rest <= at->width) break; /* no columns besides the next panel */
+        own = even_share(at, &tried);
+        if (own == tried.own) break;
+    }
+    return status == HS_ERROR_INFEASIBLE ? HS_OK : status;
 }
 
 /* Plans all steps of a width. end: when all of its searches must have ended, if there is a time
@@ -212,24 +247,13 @@ static hs_status plan_width(const planning *x, int64_t width, double end, int64_
     for (int64_t k = 0; k < count; k++) {
         const step at = step_of(lu, width, k);
         const double area = area_of(x, width, k);
-        hs_star_decision *product = &out->products[k];
+        const double now = hs_clock();
+        const double until = now + fmax(end - now, 0.0) * (area / fmax(later, area));
+        const double part = fmin((double)messages * area / all, 0x1p62);
         share own;
-        hs_status status = choose_share(x, &at, &own);
-        if (!status && own.own < at.rest) {
-            const double seconds = fmax(end - hs_clock(), 0.0) * (area / fmax(later, area));
-            const double part = fmin((double)messages * area / all, 0x1p62);
-            status = plan_product(x, &at, own.own, seconds, (int64_t)part, product,
-                                  out->parts + k * lu->p);
-            if (!status) own = share_of(&at, own.own, product->makespan);
-            const share whole = share_of(&at, at.rest, 0.0);
-            if (status == HS_ERROR_INFEASIBLE || (!status && whole.wait < own.wait)) own = whole;
-            if (status == HS_ERROR_INFEASIBLE) status = HS_OK;
-        }
+        const hs_status status = plan_step(x, &at, until, (int64_t)part, &out->products[k],
+                                           out->parts + k * lu->p, &own);
         if (status) return status;
-        if (own.own == at.rest) {
-            *product = (hs_star_decision){0};
-            memset(out->parts + k * lu->p, 0, (size_t)lu->p * sizeof *out->parts);
-        }
         panel = hs__star_lu_next(lu, width, k, own.own, &panel, before.own, before.product);
         before = own;
         out->own[k] = own.own;
@@ -280,9 +304,11 @@ static hs_status end_quickly(const planning *x, int64_t width, double *makespan)
     *makespan = INFINITY;
     for (int64_t k = 0; k < count; k++) {
         const step at = step_of(x->lu, width, k);
+        const share whole = share_of(&at, at.rest, 0.0);
         share own;
         const hs_status status = choose_share(x, &at, &own);
         if (status) return status == HS_ERROR_UNSUPPORTED ? HS_OK : status;
+        if (whole.wait <= own.wait) own = whole;
         panel = hs__star_lu_next(x->lu, width, k, own.own, &panel, before.own, before.product);
         before = own;
     }
@@ -376,6 +402,7 @@ hs_status hs_star_lu_best(const hs_star_lu *lu, const hs_star_options *options,
                   .quick = choose_rules(lu, options->method),
                   .memory = malloc(p * sizeof *x.memory),
                   .numbers = malloc(2 * p * sizeof *x.numbers),
+                  .parts = malloc(p * sizeof *x.parts),
                   .end = hs__effort_end(effort)};
     int64_t *tried_own = malloc(room * sizeof *tried_own);
     hs_star_decision *tried_products = malloc(room * sizeof *tried_products);
@@ -384,9 +411,10 @@ hs_status hs_star_lu_best(const hs_star_lu *lu, const hs_star_options *options,
     candidate tried = {.own = tried_own, .products = tried_products, .parts = tried_parts};
     int64_t widths[MOST_WIDTHS] = {lu->width};
     int32_t count = 1;
-    hs_status status = x.memory && x.numbers && tried_own && tried_products && tried_parts
-                           ? HS_OK
-                           : HS_ERROR_MEMORY;
+    hs_status status =
+        x.memory && x.numbers && x.parts && tried_own && tried_products && tried_parts
+            ? HS_OK
+            : HS_ERROR_MEMORY;
     if (!status && !lu->width) status = choose_widths(&x, widths, &count);
     if (!status) status = plan_widths(&x, count, widths, &best, &tried);
     if (!status) status = hs_star_lu_certificate(lu, best.makespan, cancel, certificate);
@@ -402,6 +430,7 @@ hs_status hs_star_lu_best(const hs_star_lu *lu, const hs_star_options *options,
     }
     free(x.memory);
     free(x.numbers);
+    free(x.parts);
     free(tried_own);
     free(tried_products);
     free(tried_parts);

@@ -6,6 +6,7 @@ other.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,7 @@ class LuStep(NamedTuple):
 
 
 _TIME = schema.Real(high=schema.LONG)
+_NEAR = 1e-9  # relative difference of times that should be equal, but for rounding
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -117,7 +119,7 @@ class StarLuPlan(Plan):
             )
         ),
         "products": schema.Tuple(schema.Part(StarPlan, StarPlan.from_dict)),
-        "master_time": schema.Real(schema.LEAST),
+        "master_time": schema.Real(schema.LEAST, MOST),
         "updates": schema.Array("i8", "p"),
         "cycle_times": schema.Array("f8", "p", low=schema.LEAST),
         "link_costs": schema.EACH,
@@ -145,6 +147,12 @@ class StarLuPlan(Plan):
                 "products must be those of all steps with columns for the workers,"
                 " with the shape of the remaining matrix"
             )
+        times = [panel[3:] for panel in self.panels]
+        due = [panel[3:] for panel in self.timed([product.value for product in self.products])]
+        if not np.allclose(times, due, rtol=_NEAR, atol=_NEAR * self.makespan):
+            raise ValueError("panels must be when the master works, by master_time and products")
+        if not math.isclose(self.makespan, self.panels[-1].end, rel_tol=_NEAR):
+            raise ValueError("makespan must be the end of the last panel")
         if any(product.names != self.names for product in self.products):
             raise ValueError("products must be for the workers of the plan")
         total = sum((product.updates for product in self.products), np.zeros_like(self.updates))
@@ -183,10 +191,9 @@ class StarLuPlan(Plan):
 
     def timed(self, products: Sequence[float]) -> tuple[LuStep, ...]:
         """The panels, if the products take these times."""
-        memory = np.full(len(self.names), UNLIMITED, np.int64)
-        lu = StarLu(
-            self.blocks, self.width, self.cycle_times, self.link_costs, memory, self.master_time
-        )
+        one = np.ones(1)
+        memory = np.full(1, UNLIMITED, np.int64)
+        lu = StarLu(self.blocks, self.width, one, one, memory, self.master_time)
         return _panels(lu, self.blocks, self.width, self._own(), products)
 
     def by_step(self) -> list[tuple[LuStep, StarPlan | None]]:
