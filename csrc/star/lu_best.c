@@ -19,9 +19,9 @@ enum {
     COMPARED = 3,      /* widths, the best with quick products, that are compared with searches */
     SEARCHED = 100000, /* messages that the search of a product may try at least */
     ALL_SHARES = 12,   /* up to this number of shares of the master, all are tried */
-    EVEN_SHARES = 4,   /* otherwise so many that should be even, and so many beside the best */
-    NEAR_SHARES = 8,
-    SEARCHES = 3, /* for the product of a step, with different shares of the master */
+    EVEN_SHARES = 4,   /* otherwise so many that should be even; half of them before searches */
+    NEAR_SHARES = 8,   /* and so many beside the best of these */
+    SEARCHES = 3,      /* for the product of a step, with different shares of the master */
     MOST_WIDTHS = FEW + LARGER + PARTS
 };
 
@@ -136,9 +136,9 @@ static int64_t even_share(const step *at, const share *tried)
 }
 
 /* Chooses the master's share of a step that leaves some columns to the workers: the best of all if
- * they are few. Otherwise each trial says which share is even, and then those beside the best one
- * are tried: fewer columns if the workers would wait for the master, else more. Its time is
- * infinite if no worker can hold a chunk. */
+ * they are few. Otherwise each trial says which share is even. Unless searches follow, those beside
+ * the best one are then tried: fewer columns if the workers would wait for the master, else more.
+ * Its time is infinite if no worker can hold a chunk. */
 static hs_status choose_share(const planning *x, const step *at, share *best)
 {
     const int64_t next = hs__min(at->width, at->rest);
@@ -151,14 +151,15 @@ static hs_status choose_share(const planning *x, const step *at, share *best)
             status = better_share(x, at, own, &tried, best);
         return status;
     }
-    for (int k = 0; k < EVEN_SHARES && !status; k++) {
+    const bool is_final = is_quick(x->options->method);
+    for (int k = 0; k < (is_final ? EVEN_SHARES : EVEN_SHARES / 2) && !status; k++) {
         const int64_t own = even_share(at, &tried);
         if (own == tried.own) break;
         status = better_share(x, at, own, &tried, best);
     }
     const share even = *best;
     const int direction = even.product < even.wait ? -1 : 1;
-    for (int64_t k = 1; k <= NEAR_SHARES && !status && even.own; k++) {
+    for (int64_t k = 1; k <= NEAR_SHARES && !status && is_final && even.own; k++) {
         const int64_t own = even.own + direction * k;
         if (own < next || own >= at->rest) break;
         status = better_share(x, at, own, &tried, best);
@@ -224,7 +225,7 @@ static hs_status plan_step(const planning *x, const step *at, double end, int64_
             *product = found;
             memcpy(parts, x->parts, bytes);
         }
-        if (at->rest <= at->width) break; /* no columns besides the next panel */
+        if (at->rest <= at->width || hs_clock() >= end) break; /* no other shares; no time */
         own = even_share(at, &tried);
         if (own == tried.own) break;
     }
