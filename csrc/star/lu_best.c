@@ -199,35 +199,67 @@ static hs_status plan_product(const planning *x, const step *at, int64_t own, do
     return hs_star_best(&star, &options, &effort, x->cancel, product, parts, NULL, NULL, &proof);
 }
 
+/* The best plan of a step that was found. */
+typedef struct step_plan {
+    share best;
+    hs_star_decision *product;
+    hs_star_part *parts; /* [p] */
+} step_plan;
+
+/* Searches a product for a share of the master, and keeps it if it is the best. */
+static hs_status search_share(const planning *x, const step *at, int64_t own, double seconds,
+                              int64_t messages, share *tried, step_plan *out)
+{
+    hs_star_decision found;
+    const hs_status status = plan_product(x, at, own, seconds, messages, &found, x->parts);
+    if (status) return status;
+    *tried = share_of(at, own, found.makespan);
+    if (tried->wait >= out->best.wait) return HS_OK;
+    out->best = *tried;
+    *out->product = found;
+    memcpy(out->parts, x->parts, (size_t)x->lu->p * sizeof *out->parts);
+    return HS_OK;
+}
+
+/* Finds whether a step could be better without columns of the master. */
+static hs_status may_share_nothing(const planning *x, const step *at, double wait, bool *may)
+{
+    const hs_star star = hs__star_lu_product(x->lu, at->width, at->k, 0, x->memory);
+    hs_certificate proof;
+    const hs_status status = hs_star_certificate(&star, wait, x->cancel, &proof);
+    if (status == HS_OK) *may = proof.bound + at->factor < wait;
+    return status;
+}
+
 /* Plans a step. The share of the master that is best with quick products is only a start for
  * searches: each of them says which share is even. The master does all updates if that is best, or
  * if no worker can hold a chunk.
  *   end, messages  of all searches of the step */
 static hs_status plan_step(const planning *x, const step *at, double end, int64_t messages,
-                           hs_star_decision *product, hs_star_part *parts, share *best)
+                           step_plan *out)
 {
-    const size_t bytes = (size_t)x->lu->p * sizeof *parts;
-    const int searches = is_quick(x->options->method) ? 1 : SEARCHES;
+    const bool is_final = is_quick(x->options->method);
     share tried;
+    bool tries_none = false; /* no columns of the master */
     hs_status status = choose_share(x, at, &tried);
     int64_t own = isinf(tried.wait) ? at->rest : tried.own;
-    *best = share_of(at, at->rest, 0.0);
-    *product = (hs_star_decision){0};
-    memset(parts, 0, bytes);
-    for (int k = 0; k < searches && !status && own < at->rest; k++) {
-        hs_star_decision found;
-        const double seconds = fmax(end - hs_clock(), 0.0) / (searches - k);
-        status = plan_product(x, at, own, seconds, messages / searches, &found, x->parts);
-        if (status) break;
-        tried = share_of(at, own, found.makespan);
-        if (tried.wait < best->wait) {
-            *best = tried;
-            *product = found;
-            memcpy(parts, x->parts, bytes);
-        }
-        if (at->rest <= at->width || hs_clock() >= end) break; /* no other shares; no time */
+    out->best = share_of(at, at->rest, 0.0);
+    *out->product = (hs_star_decision){0};
+    memset(out->parts, 0, (size_t)x->lu->p * sizeof *out->parts);
+    for (int k = 0; k < SEARCHES && !status && own < at->rest; k++) {
+        const double seconds = fmax(end - hs_clock(), 0.0) / (SEARCHES - k);
+        status = search_share(x, at, own, seconds, messages / SEARCHES, &tried, out);
+        tries_none = tries_none || own == 0;
+        /* no other shares, or no time */
+        if (status || is_final || at->rest <= at->width || hs_clock() >= end) break;
         own = even_share(at, &tried);
         if (own == tried.own) break;
+    }
+    if (!status && !is_final && own < at->rest && !tries_none && hs_clock() < end) {
+        status = may_share_nothing(x, at, out->best.wait, &tries_none);
+        if (!status && tries_none)
+            status = search_share(x, at, 0, fmax(end - hs_clock(), 0.0), messages / SEARCHES,
+                                  &tried, out);
     }
     return status == HS_ERROR_INFEASIBLE ? HS_OK : status;
 }
@@ -251,10 +283,10 @@ static hs_status plan_width(const planning *x, int64_t width, double end, int64_
         const double now = hs_clock();
         const double until = now + fmax(end - now, 0.0) * (area / fmax(later, area));
         const double part = fmin((double)messages * area / all, 0x1p62);
-        share own;
-        const hs_status status = plan_step(x, &at, until, (int64_t)part, &out->products[k],
-                                           out->parts + k * lu->p, &own);
+        step_plan found = {.product = &out->products[k], .parts = out->parts + k * lu->p};
+        const hs_status status = plan_step(x, &at, until, (int64_t)part, &found);
         if (status) return status;
+        const share own = found.best;
         panel = hs__star_lu_next(lu, width, k, own.own, &panel, before.own, before.product);
         before = own;
         out->own[k] = own.own;

@@ -326,9 +326,7 @@ class StarLu:
         """(k, 5) start, factored, solving, end and updated of each panel, of hs_star_lu_panels."""
         found = np.empty((len(own) + 1, 5))
         out = ffi.from_buffer("hs_star_lu_panel[]", found)
-        check_status(
-            lib.hs_star_lu_panels(self.handle, width, int64s(own), doubles(products), out)
-        )
+        check_status(lib.hs_star_lu_panels(self.handle, width, int64s(own), doubles(products), out))
         return found
 
     def certificate(self, makespan: float) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class StarLuPlan(Plan):
                 " with the shape of the remaining matrix"
             )
         times = [panel[3:] for panel in self.panels]
-        due = [panel[3:] for panel in self.timed([product.value for product in self.products])]
+        due = [panel[3:] for panel in timed(self, [product.value for product in self.products])]
         if not np.allclose(times, due, rtol=_NEAR, atol=_NEAR * self.makespan):
             raise ValueError("panels must be when the master works, by master_time and products")
         if not math.isclose(self.makespan, self.panels[-1].end, rel_tol=_NEAR):
@@ -171,7 +171,7 @@ class StarLuPlan(Plan):
         platform = platform.per(Unit("block update", "block"), "plan_star_lu")
         products = tuple(product._on(platform) for product in self.products)
         lu = _engine_of(self.blocks, platform, self.master_time)
-        panels = self.timed([product.value for product in products])
+        panels = timed(self, [product.value for product in products])
         makespan = panels[-1].end
         return self._carried(
             platform,
@@ -189,26 +189,10 @@ class StarLuPlan(Plan):
     def _rows(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         return (*self.names, MASTER), np.append(self.cycle_times, self.master_time)
 
-    def timed(self, products: Sequence[float]) -> tuple[LuStep, ...]:
-        """The panels, if the products take these times."""
-        one = np.ones(1)
-        memory = np.full(1, UNLIMITED, np.int64)
-        lu = StarLu(self.blocks, self.width, one, one, memory, self.master_time)
-        return _panels(lu, self.blocks, self.width, self._own(), products)
-
-    def by_step(self) -> list[tuple[LuStep, StarPlan | None]]:
-        """Each panel with the product that follows it, or None."""
-        products = iter(self.products)
-        rests = [*self._rests(), 0]
-        return [
-            (panel, next(products) if panel.own < rest else None)
-            for panel, rest in zip(self.panels, rests, strict=True)
-        ]
-
     def steps(self) -> list[Step]:
         """The predicted schedule. The master is the worker with the number p."""
         steps, master = [], len(self.names)
-        for k, (panel, product) in enumerate(self.by_step()):
+        for k, (panel, product) in enumerate(by_step(self)):
             for name, start, end in own_work(k, panel):
                 steps.append(Step(master, "compute", start, end, name))
             for step in [] if product is None else product.steps():
@@ -219,6 +203,23 @@ class StarLuPlan(Plan):
 
 #: The name of the master in traces; its row follows the workers'.
 MASTER = "master"
+
+
+def timed(plan: StarLuPlan, products: Sequence[float]) -> tuple[LuStep, ...]:
+    """The panels of a plan, if its products take these times."""
+    one, memory = np.ones(1), np.full(1, UNLIMITED, np.int64)  # the master's times need no workers
+    lu = StarLu(plan.blocks, plan.width, one, one, memory, plan.master_time)
+    return _panels(lu, plan.blocks, plan.width, plan._own(), products)
+
+
+def by_step(plan: StarLuPlan) -> list[tuple[LuStep, StarPlan | None]]:
+    """Each panel with the product that follows it, or None."""
+    products = iter(plan.products)
+    rests = [*plan._rests(), 0]
+    return [
+        (panel, next(products) if panel.own < rest else None)
+        for panel, rest in zip(plan.panels, rests, strict=True)
+    ]
 
 
 def own_work(k: int, panel: LuStep) -> list[tuple[str, float, float]]:
@@ -296,9 +297,9 @@ def plan_star_lu(
     --------
     >>> import hetsched as hs
     >>> platform = hs.Platform.star([2, 3], link_costs=[0.1, 0.2], memory=[45, 60])
-    >>> plan = hs.plan_star_lu(12, platform, "oddoml")
-    >>> plan.width, len(plan.products)
-    (4, 2)
+    >>> plan = hs.plan_star_lu(12, platform, "oddoml", width=2)
+    >>> [panel.own for panel in plan.panels], len(plan.products)
+    ([4, 4, 3, 2, 2, 0], 4)
     >>> plan.makespan < hs.plan_star_lu(12, platform, width=12).makespan
     True
     """

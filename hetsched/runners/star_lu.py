@@ -20,7 +20,7 @@ from .._base.progress import share_of
 from .._base.waits import PIECE
 from .._engine import run as engine
 from ..planners.cover import require_chunks
-from ..planners.star_lu import StarLuPlan, own_work
+from ..planners.star_lu import MASTER, StarLuPlan, by_step, own_work, timed
 from ..platform import divided_time, relative_speeds
 from ..trace import Trace
 from . import star
@@ -54,7 +54,7 @@ def perform(
     q = _block(plan, lu.shape)
     if problem.a is not None:
         lu[...] = problem.a
-    steps = plan.by_step()
+    steps = by_step(plan)
     looks_ahead = [panel.own > 0 and product is not None for panel, product in steps]
     beside = engine.Threads(1, None) if any(looks_ahead) else threads
     master = _Master(workers, plan, lu, pivots, q)
@@ -235,7 +235,7 @@ def _trace(
     workers: Workers, plan: StarLuPlan, master: _Master, records: list[tuple[int, float, Trace]]
 ) -> Trace:
     """The traces of the products one after the other, and the master's own work."""
-    names, times = plan._rows()
+    names, times = (*plan.names, MASTER), np.append(plan.cycle_times, plan.master_time)
     p, scale = len(plan.names), workers.time_scale
     cpu, peaks = np.zeros(p), np.zeros((2, p), np.int64)
     steps = [(p, "compute", start, end, name) for name, start, end in master.steps]
@@ -249,7 +249,7 @@ def _trace(
         peaks = np.maximum(peaks, np.array([record.peak, record.predicted_peak]))
     predicted = ideal = finish = None
     if workers.emulated:
-        panels = plan.timed([(record.predicted or 0.0) / scale for _, _, record in records])
+        panels = timed(plan, [(record.predicted or 0.0) / scale for _, _, record in records])
         predicted = panels[-1].end * scale
         ideal = divided_time(plan.blocks**3 / 3, times) * scale
         finish = np.zeros(p + 1)
