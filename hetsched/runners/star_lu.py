@@ -49,8 +49,8 @@ def perform(
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
     # star.run checks each product again, but only when a part of the matrix is already factored.
-    for product in plan.products:
-        require_chunks(product)
+    for x in plan.products:
+        require_chunks(x)
     q = _block(plan, lu.shape)
     if problem.a is not None:
         lu[...] = problem.a
@@ -72,9 +72,9 @@ def perform(
         first, end, rest = master.columns(k)
         a, b, c = lu[end:, first:end], lu[first:end, rest:], lu[end:, rest:]
         at, due = master.now(), master.due
-        x, recorded = operands(a, b, c, -1.0, 1.0), trace or workers.emulated
+        given, recorded = operands(a, b, c, -1.0, 1.0), trace or workers.emulated
         with master.ahead(beside, k) if looks_ahead[k] else nullcontext():
-            record = star.run(resources, product, x, "plan", recorded, told)
+            record = star.run(resources, product, given, "plan", recorded, told)
         if record is not None:
             master.returned = due + (record.predicted or 0.0)
             records.append((k, at, record))
