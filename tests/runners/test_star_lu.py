@@ -162,6 +162,8 @@ class TestPlan:
         assert type(again.products[0]) is hs.StarPlan
         words = [text.get_text() for text in plan.plot().get_yticklabels()]
         assert words == ["master", "P0", "P1"]
+        efficiency = f"{hs.simulate(plan).efficiency:.1%}"
+        assert efficiency in plan.plot().get_title(loc="left")
         content = plan.to_dict()
         content["products"] = [hs.distribute(3, [1, 2]).to_dict()]
         with pytest.raises(
