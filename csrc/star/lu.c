@@ -16,7 +16,7 @@ bool hs__star_lu_valid(const hs_star_lu *lu)
     for (int32_t i = 0; i < lu->p; i++) {
         if (!(lu->cycle_times[i] > 0.0 && lu->cycle_times[i] <= HS_STAR_MOST)) return false;
         if (!(lu->link_costs[i] >= 0.0 && lu->link_costs[i] <= HS_STAR_MOST)) return false;
-        if (lu->memory[i] < HS_STAR_UNLIMITED || lu->memory[i] > INT64_C(1) << 53) return false;
+        if (lu->memory[i] < HS_STAR_UNLIMITED || lu->memory[i] > HS__SIZE_MOST) return false;
     }
     return lu->master_time >= 0.0 && lu->master_time <= HS_STAR_MOST;
 }

@@ -233,6 +233,7 @@ class TestRun:
     def test_emulated(self, master_time):
         """What the plan says, by the master as by the workers, and never before its time."""
         plan = hs.plan_star_lu(6, PLATFORM, "oddoml", width=2, master_time=master_time)
+        assert [panel.own for panel in plan.panels] == ([0] * 3 if master_time else [2, 2, 0])
         A = matrix(95)
         told: list[float] = []
         with hs.Pool(PLATFORM, emulate=True) as pool, warnings.catch_warnings():
@@ -305,19 +306,23 @@ class TestRun:
             pool.lu_factor(A, owner=plan)
 
     def test_ctrl_c(self):
-        """In the middle of a part of the master, and of the workers'."""
+        """In the first panel, in the master's columns, and in the product beside them."""
         program = """
             import time
             import numpy as np, hetsched as hs
-            platform = hs.Platform.star([{}], link_costs=[0.001], memory=[45])
-            plan = hs.plan_star_lu(6, platform, "oddoml", width=2, master_time={})
+            planned, given = (
+                hs.Platform.star([x], link_costs=[0.001], memory=[45]) for x in (0.1, {})
+            )
+            plan = hs.plan_star_lu(6, planned, "oddoml", width=1, master_time={})
             A = np.eye(60)
-            with hs.Pool(platform, emulate=True) as pool:
+            with hs.Pool(given, emulate=True) as pool:
                 print("ready", flush=True)
                 try:
                     pool.lu_factor(A, owner=plan)
                 except KeyboardInterrupt:
-                    print("interrupted", time.monotonic(), (A == np.eye(60)).all())
+                    looks_ahead = plan.panels[0].own > 0 and len(plan.products) > 0
+                    print("interrupted", time.monotonic(), (A == np.eye(60)).all(), looks_ahead)
         """
-        assert interrupted(program.format(1.0, 10.0)) == ["True"]
-        assert interrupted(program.format(10.0, 8.0)) == ["True"]
+        assert interrupted(program.format(0.1, 10.0)) == ["True", "False"]
+        assert interrupted(program.format(0.1, 0.1), after=1.0) == ["True", "True"]
+        assert interrupted(program.format(10.0, 0.05), after=1.0) == ["True", "True"]

@@ -47,8 +47,8 @@ typedef struct hs_star_lu_panel {
  * HS_STAR_ORROML or a later rule. Otherwise the best three widths with demand-driven products, and
  * n / 2, n / 3, n / 4 and n, are compared with short searches, and the best of them is planned in
  * full.
- *   options      of the products; not HS_STAR_EXACT. messages: of all searches together, and as
- *                many for the comparison of widths; a product's search has at least 10^5
+ *   options      of the products; not HS_STAR_EXACT. messages: of all searches, up to four for each
+ *                product, and as many for the comparison of widths; each has at least 10^5
  *   effort       product k has the seed plus k. With a time limit, half of it is for the comparison
  *   width        out
  *   own          [most] out, most = (n - 1) / width if the width is given, else the smaller of
