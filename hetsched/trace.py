@@ -58,7 +58,7 @@ class Trace(Frozen, Drawn):
         When each worker ends by the plan, in the trace's unit; to compare with `finish`.
     peak, predicted_peak : tuple of int or None
         For a StarPlan or a StarLuPlan: the most blocks that each worker held at a time, and would
-        hold by the plan.
+        hold by the plan. A master that has a row holds the whole matrix.
     clock_error : float or None
         Largest error of one worker's times relative to another's, if each has its own clock (on
         several computers).

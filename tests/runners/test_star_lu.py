@@ -255,6 +255,18 @@ class TestRun:
         assert trace.ideal == pytest.approx(simulated.ideal)
         follows_the_plan(trace, plan)
 
+    def test_trace_of_real_cores(self):
+        """The master's work is in it, and its CPU time; there is no prediction."""
+        plan = hs.plan_star_lu(5, hs.Platform.star([2.0, 3.0], memory=[21, 45]), "oddoml", width=1)
+        with hs.Pool(2) as pool:
+            _, trace = pool.lu_factor(matrix(200), owner=plan, trace=True)
+        done = [e.what for e in trace.events if e.worker == 2 and e.kind == "compute"]
+        assert [what for what in done if what.startswith("panel")] == [
+            f"panel {k}" for k in range(5)
+        ]
+        assert (trace.kind, trace.predicted, len(trace.core_share)) == ("real", None, 3)
+        assert trace.makespan == trace.finish[2]
+
     @pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")  # a loaded machine
     def test_wall_time_of_the_master_alone(self):
         """It has no product: the trace has the master's work only."""
@@ -266,6 +278,15 @@ class TestRun:
         assert trace.finish[0] == 0.0
         assert trace.total("compute")[1] >= plan.makespan == pytest.approx(0.004 * 4**3 / 3)
         follows_the_plan(trace, plan)
+
+    def test_a_master_that_is_too_fast_for_the_host(self):
+        platform = hs.Platform.star([1.0], memory=[21])
+        plan = hs.plan_star_lu(4, platform, "oddoml", master_time=1e-9)
+        with (
+            hs.Pool(platform, emulate=True) as pool,
+            pytest.warns(hs.EmulationWarning, match="could not keep up: the master was"),
+        ):
+            pool.lu_factor(matrix(1200), owner=plan)
 
     def test_singular(self):
         """The first zero on the diagonal is named, as by the other plans."""
