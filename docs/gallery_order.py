@@ -6,6 +6,7 @@ ORDER = {
     "stars": [
         "plot_star_selection",
         "plot_star_memory",
+        "plot_star_lu",
         "plot_layers_modes",
         "plot_layers_mesh",
     ],

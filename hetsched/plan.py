@@ -405,6 +405,11 @@ class Plan(Frozen, Drawn):
     def _on(self, platform: Platform) -> Plan:
         raise NotImplementedError
 
+    def _rows(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """Names and cycle-times of the rows of a trace: the workers, and others that `steps`
+        numbers after them."""
+        return self.names, self.cycle_times  # type: ignore[attr-defined]
+
     def _star_links(self, platform: Platform) -> NDArray[np.float64]:
         """(p,) time per unit of data from the master, read-only.
 
@@ -725,7 +730,7 @@ def simulate(
     if platform is not None:
         plan = plan.on(platform)
     steps = plan.steps()
-    times: NDArray[np.float64] = plan.cycle_times  # type: ignore[attr-defined]
+    names, times = plan._rows()
     speeds = relative_speeds(times).tolist()
     if drift is None:
         ideal = _ideal(steps, speeds)
@@ -743,7 +748,7 @@ def simulate(
         steps = plan._steps(Drifted(times, changes))
     return Trace.from_steps(
         steps,
-        plan.names,
+        names,
         kind="simulated",
         speeds=speeds,
         unit="",

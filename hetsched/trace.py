@@ -42,7 +42,7 @@ class Trace(Frozen, Drawn):
         Sorted by worker, then by start. There are no gaps from 0 to the makespan, because waiting
         is an event too. A worker may transfer while it computes.
     workers : tuple of str
-        Names of the workers.
+        Names of the workers; for LU at a master, the last one is the master.
     kind : {"simulated", "emulated", "real"}
     unit : str
         Unit of all times; "s" for emulated and real runs.
@@ -57,7 +57,8 @@ class Trace(Frozen, Drawn):
     predicted_finish : tuple of float or None
         When each worker ends by the plan, in the trace's unit; to compare with `finish`.
     peak, predicted_peak : tuple of int or None
-        For a StarPlan: the most blocks that each worker held at a time, and would hold by the plan.
+        For a StarPlan or a StarLuPlan: the most blocks that each worker held at a time, and would
+        hold by the plan. A master that has a row holds the whole matrix.
     clock_error : float or None
         Largest error of one worker's times relative to another's, if each has its own clock (on
         several computers).

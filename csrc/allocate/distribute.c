@@ -54,7 +54,8 @@ static void enclose_last_end(int64_t n, int32_t p, const double *speeds, double 
     *late = wanted; /* the fastest worker alone */
     for (int guess = p < MANY || n < p / 4 ? GUESSES : 0; guess < GUESSES; guess++) {
         count_by(time, p, speeds, &least, &most);
-        if (most <= wanted && most < 0x1p53) *early = time; /* 2^53 may be 2^53 + 1, rounded */
+        if (most <= wanted && most < (double)HS__SIZE_MOST)
+            *early = time; /* 2^53 may be 2^53 + 1, rounded */
         else if (least >= wanted) *late = time;
         const double missing = wanted - least;
         if (fabs(missing) <= 2.0 * few && (*late - *early) * total <= 4.0 * few) return;
@@ -126,7 +127,7 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     if (rows > 0 && (!n || !cycle_times || !counts)) return HS_ERROR_VALUE;
     if (rows < 0 || p < 1) return HS_ERROR_VALUE;
     for (int64_t row = 0; row < rows; row++) {
-        if (n[row] < 0 || n[row] > (INT64_C(1) << 53)) return HS_ERROR_VALUE;
+        if (n[row] < 0 || n[row] > HS__SIZE_MOST) return HS_ERROR_VALUE;
         if (isnan(fastest_of(p, cycle_times + row * p))) return HS_ERROR_VALUE;
     }
     hs__timed *heap = malloc((size_t)p * (sizeof *heap + sizeof(double)));
@@ -174,7 +175,7 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
                               const int *cancel, int64_t *counts, double *makespan)
 {
     if (!cycle_times || !starts || !counts) return HS_ERROR_VALUE;
-    if (n < 0 || n > (INT64_C(1) << 53) || p < 1 || isnan(fastest_of(p, cycle_times)))
+    if (n < 0 || n > HS__SIZE_MOST || p < 1 || isnan(fastest_of(p, cycle_times)))
         return HS_ERROR_VALUE;
     if (!hs__valid_costs(p, starts)) return HS_ERROR_VALUE;
     uint64_t early = 0;

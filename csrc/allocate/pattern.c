@@ -7,10 +7,10 @@
 
 #include "allocate/load.h"
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "hetsched.h"
 
 enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
-static const int64_t MOST = INT64_C(1) << 53;
 
 static bool is_cancelled_at(int64_t k, const int *cancel)
 {
@@ -21,7 +21,7 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
                                int32_t *owner, double *makespans)
 {
     if (!cycle_times || (n > 0 && !owner)) return HS_ERROR_VALUE;
-    if (n < 0 || n > MOST || p < 1) return HS_ERROR_VALUE;
+    if (n < 0 || n > HS__SIZE_MOST || p < 1) return HS_ERROR_VALUE;
     double fastest = fastest_of(p, cycle_times);
     if (isnan(fastest)) return HS_ERROR_VALUE;
     hs__timed *heap = malloc((size_t)p * sizeof *heap);
@@ -84,7 +84,8 @@ hs_status hs_pattern_certificate(int64_t n, int32_t p, const double *cycle_times
                                  const int32_t *owner, const int *cancel,
                                  hs_certificate *certificate)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !certificate) return HS_ERROR_VALUE;
+    if (n < 1 || n > HS__SIZE_MOST || p < 1 || !cycle_times || !owner || !certificate)
+        return HS_ERROR_VALUE;
     hs_status status = check_owners(n, p, cycle_times, owner);
     if (status) return status;
     int32_t *dealt = malloc((size_t)n * sizeof *dealt);
@@ -129,7 +130,7 @@ hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times, hs_pa
                           int64_t period, const int *cancel, int32_t *owner, double *step_costs,
                           hs_certificate *certificate)
 {
-    if (n < 1 || n > MOST || p < 1 || !cycle_times || !owner || !certificate ||
+    if (n < 1 || n > HS__SIZE_MOST || p < 1 || !cycle_times || !owner || !certificate ||
         (n > 1 && !step_costs))
         return HS_ERROR_VALUE;
     if ((int)method < HS_PATTERN_BEST || (int)method > HS_PATTERN_GIVEN || period < 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/sort.h"
 #include "hetsched.h"
 
@@ -255,7 +256,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
                                 int64_t *counts, double *makespan)
 {
     if (!times || !counts) return HS_ERROR_VALUE;
-    if (n < 0 || n > (INT64_C(1) << 53) || p < 1) return HS_ERROR_VALUE;
+    if (n < 0 || n > HS__SIZE_MOST || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p && !hs__cancelled(cancel); i++)
         for (int64_t x = 1; x <= n; x++)
             if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;

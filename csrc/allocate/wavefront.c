@@ -81,7 +81,7 @@ enum { BRIEF = 1 << 14 }; /* stretches between two looks at cancel */
 static int valid_problem(int64_t rows, int32_t cols, int32_t p, const double *cycle_times,
                          int64_t reach)
 {
-    return rows >= 1 && cols >= 1 && rows <= (INT64_C(1) << 53) / cols && p >= 1 && reach >= 0 &&
+    return rows >= 1 && cols >= 1 && rows <= HS__SIZE_MOST / cols && p >= 1 && reach >= 0 &&
            !isnan(fastest_of(p, cycle_times));
 }
 

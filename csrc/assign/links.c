@@ -41,7 +41,8 @@ static hs_status open_bus(double bound, int32_t p, const double *cycle_times, co
 {
     if (!(bound > 0.0) || isinf(bound) || p < 1) return HS_ERROR_VALUE;
     for (int32_t i = 0; i < p; i++) {
-        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) || bound / cycle_times[i] > 0x1p53)
+        if (!(cycle_times[i] > 0.0) || isinf(cycle_times[i]) ||
+            bound / cycle_times[i] > (double)HS__SIZE_MOST)
             return HS_ERROR_VALUE;
     }
     if (!hs__valid_costs(p, sends) || (receives && !hs__valid_costs(p, receives)))

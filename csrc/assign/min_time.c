@@ -196,7 +196,7 @@ static hs_status plan_least(hs__bus *x, const hs_task_workers *workers, int64_t 
 hs_status hs_min_time(const hs_task_workers *workers, int64_t tasks, const hs_effort *effort,
                       const int *cancel, hs_task_plan *plan, hs_certificate *certificate)
 {
-    if (!hs__workers_given(workers) || tasks < 0 || tasks > INT64_C(1) << 53 ||
+    if (!hs__workers_given(workers) || tasks < 0 || tasks > HS__SIZE_MOST ||
         !hs__plan_given(plan) || !certificate || !hs__effort_valid(effort))
         return HS_ERROR_VALUE;
     if (hs__effort_timed(effort)) return HS_ERROR_UNSUPPORTED;
@@ -230,7 +230,7 @@ hs_status hs_task_end(const hs_task_workers *workers, int32_t served, const int3
     if (status != HS_OK) return status;
     for (int32_t d = 0; d < served; d++) {
         const int32_t i = send_order[d];
-        if (counts[i] < 0 || counts[i] > INT64_C(1) << 53 || isinf(workers->cycle_times[i]))
+        if (counts[i] < 0 || counts[i] > HS__SIZE_MOST || isinf(workers->cycle_times[i]))
             return HS_ERROR_VALUE;
     }
     hs__exact *ends = calloc((size_t)p, sizeof *ends);

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HS__MOST_TASKS 0x1p53
+#include "core/numbers.h"
+
+#define HS__MOST_TASKS ((double)HS__SIZE_MOST)
 
 /* All times in units of a power of two near the bound, so that products neither overflow nor lose
  * bits. */

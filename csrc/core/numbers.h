@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Sizes and counts are at most this: a double holds every integer up to it. */
+#define HS__SIZE_MOST (INT64_C(1) << 53)
+
 static inline int64_t hs__min(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
 

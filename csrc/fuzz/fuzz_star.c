@@ -370,22 +370,29 @@ static void lu(bytes *in)
         options.method = HS_STAR_ODDOML;
     const size_t most = x.n > 0 ? (size_t)x.n : 1;
     int64_t *width = new_output(in, sizeof *width);
+    int64_t *own = new_output(in, most * sizeof *own);
     hs_star_decision *products = new_output(in, most * sizeof *products);
     hs_star_part *parts = new_output(in, most * (size_t)x.p * sizeof *parts);
     double *makespan = new_output(in, sizeof *makespan);
     hs_certificate *certificate = new_output(in, sizeof *certificate);
-    const hs_status status =
-        hs_star_lu_best(&x, &options, NULL, NULL, width, products, parts, makespan, certificate);
-    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE);
+    const hs_status status = hs_star_lu_best(&x, &options, NULL, NULL, width, own, products, parts,
+                                             makespan, certificate);
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (status) return;
     HOLDS(*width >= 1 && *width <= x.n && (!x.width || *width == x.width));
     HOLDS(certificate->value == *makespan && certificate->bound <= *makespan);
+    hs_star_lu_panel *panels = new_output(in, most * sizeof *panels);
+    double *times = new_output(in, most * sizeof *times);
+    const int64_t count = (x.n - 1) / *width;
+    for (int64_t k = 0; k < count; k++) times[k] = products[k].makespan;
+    HOLDS(hs_star_lu_panels(&x, *width, own, times, panels) == HS_OK);
+    HOLDS(panels[count].end == *makespan);
     hs_star_lu widest = x;
     widest.width = x.n;
     double alone = 0.0;
     hs_certificate other;
-    HOLDS(hs_star_lu_best(&widest, &options, NULL, NULL, width, products, parts, &alone, &other) ==
-              HS_OK &&
+    HOLDS(hs_star_lu_best(&widest, &options, NULL, NULL, width, own, products, parts, &alone,
+                          &other) == HS_OK &&
           other.bound <= alone);
     if (!x.width && options.method >= HS_STAR_ORROML) HOLDS(*makespan <= alone);
     if (is_tame(kind)) HOLDS(is_near(fmin(other.bound, *makespan), certificate->bound, 1e-9));

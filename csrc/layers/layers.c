@@ -26,7 +26,7 @@ hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
     if (!problem || !problem->compute || !problem->send) return HS_ERROR_VALUE;
     const int32_t p = problem->p;
     if (problem->mode < HS_SCSS || problem->mode > HS_PCSS || p < 1) return HS_ERROR_VALUE;
-    if (problem->layers < 0 || problem->layers > INT64_C(1) << 53) return HS_ERROR_VALUE;
+    if (problem->layers < 0 || problem->layers > HS__SIZE_MOST) return HS_ERROR_VALUE;
     bool able = false;
     int64_t left = problem->layers;
     for (int32_t i = 0; i < p; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/sum.h"
 #include "hetsched.h"
 #include "partition/cuboids.h"
@@ -161,7 +162,7 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
                                int32_t pieces, const int32_t *workers, const int64_t *rects,
                                hs_certificate *certificate)
 {
-    const int64_t most = INT64_C(1) << 53;
+    const int64_t most = HS__SIZE_MOST;
     if (m < 1 || n < 1 || m > most || n > most || p < 1 || pieces < 1 || !workers || !rects ||
         !certificate)
         return HS_ERROR_VALUE;

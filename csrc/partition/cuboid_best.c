@@ -169,7 +169,7 @@ static const char *scope_of(const problem *x, hs_cuboids_method method, bool exa
 
 static hs_status read_problem(const hs_cuboids *given, const int *cancel, problem *x)
 {
-    const int64_t most = INT64_C(1) << 53;
+    const int64_t most = HS__SIZE_MOST;
     const double weights[] = {given->alpha, given->beta, given->gamma};
     if (given->p < 1 || !given->volumes || !hs__valid_costs(3, weights)) return HS_ERROR_VALUE;
     const double largest = fmax(weights[0], fmax(weights[1], weights[2]));

@@ -193,7 +193,7 @@ hs_status hs_tile_cuboids(int64_t m, int64_t n, int64_t k, int32_t p, const doub
                           const int32_t *tree, int32_t length, const int *cancel, int64_t *boxes)
 {
     if (!volumes || !tree || !boxes) return HS_ERROR_VALUE;
-    const int64_t most = INT64_C(1) << 53;
+    const int64_t most = HS__SIZE_MOST;
     if (m < 1 || n < 1 || k < 1 || m > most || n > most || k > most) return HS_ERROR_VALUE;
     forest f;
     hs_status status = read_tree(p, volumes, tree, length, &f);

@@ -34,7 +34,7 @@ static bool are_groups(const hs_partition *x)
  * checked where they are read. */
 static bool are_options(const hs_partition *x)
 {
-    const int64_t side = INT64_C(1) << 53;
+    const int64_t side = HS__SIZE_MOST;
     const bool given = x->method == HS_PARTITION_GIVEN;
     if (x->p < 1 || x->p > INT32_C(1) << 29 || (x->largest != 0 && x->largest != 1)) return false;
     if (x->method < HS_PARTITION_BEST || x->method > HS_PARTITION_GIVEN ||

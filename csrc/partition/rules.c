@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/sort.h"
 #include "partition/floorplan.h"
 
@@ -306,7 +307,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
                                   int32_t *pieces)
 {
     if (!areas || !workers || !rects || !pieces) return HS_ERROR_VALUE;
-    if (m < 1 || n < 1 || m > (INT64_C(1) << 53) / n || p < 1 || p > INT32_C(1) << 29)
+    if (m < 1 || n < 1 || m > HS__SIZE_MOST / n || p < 1 || p > INT32_C(1) << 29)
         return HS_ERROR_VALUE;
     int32_t size;
     const double total = hs__partition_total(p, areas, NULL, 1.0, &size);

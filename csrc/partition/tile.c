@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "partition/floorplan.h"
 
 enum {
@@ -557,7 +558,7 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
                             int32_t *workers, int64_t *rects, int32_t *pieces)
 {
     if (!areas || !plan || !workers || !rects || !pieces) return HS_ERROR_VALUE;
-    const int64_t most = INT64_C(1) << 53;
+    const int64_t most = HS__SIZE_MOST;
     int32_t size;
     if (m < 1 || n < 1 || m > most || n > most) return HS_ERROR_VALUE;
     if (!(hs__partition_total(p, areas, NULL, 1.0, &size) > 0.0) || length < 1 ||

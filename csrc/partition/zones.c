@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
@@ -174,7 +175,7 @@ static hs_status find_overlap(int32_t pieces, double near, placed *sorted, const
 hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, const double *rects,
                         const int *cancel, int32_t *flaw, int32_t *at)
 {
-    const double most = 0x1p53;
+    const double most = (double)HS__SIZE_MOST;
     if (!flaw || !at || pieces < 0 || (pieces > 0 && !rects) || !(near >= 0.0) ||
         !(m > 0.0 && m <= most && n > 0.0 && n <= most) || !are_rects(pieces, rects))
         return HS_ERROR_VALUE;

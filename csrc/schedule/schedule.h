@@ -10,9 +10,6 @@
 /* The unit of cycle-times and link costs: gigaflops and gigabytes. */
 #define HS__GIGA 1e9
 
-/* Sizes that doubles count exactly. */
-#define HS__SIZE_MOST (INT64_C(1) << 53)
-
 /* Returns whether all fields are in their ranges. O(p), with links O(p^2). */
 bool hs__matmul_valid(const hs_matmul *product);
 

@@ -12,7 +12,7 @@
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {
-    const int64_t m = memory < 0 ? 0 : memory < (INT64_C(1) << 53) ? memory : INT64_C(1) << 53;
+    const int64_t m = memory < 0 ? 0 : memory < HS__SIZE_MOST ? memory : HS__SIZE_MOST;
     /* a little too large: the loops below reduce it */
     int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3
                                           : layout == HS_STAR_PAIR ? m / 2

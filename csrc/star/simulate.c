@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "star/star.h"
 
 /* ---- port ------------------------------------------------------------------------------------ */
@@ -19,7 +20,7 @@ int hs__star_valid(const hs_star *star)
     for (int32_t i = 0; i < star->p; i++) {
         if (!(star->cycle_times[i] > 0.0 && star->cycle_times[i] <= HS_STAR_MOST)) return 0;
         if (!(star->link_costs[i] >= 0.0 && star->link_costs[i] <= HS_STAR_MOST)) return 0;
-        if (star->memory[i] < 0 || star->memory[i] > (INT64_C(1) << 53)) return 0;
+        if (star->memory[i] < 0 || star->memory[i] > HS__SIZE_MOST) return 0;
     }
     return 1;
 }

@@ -665,19 +665,22 @@ static hs_status star_lu_best(void)
     const hs_star_lu x = STAR_LU;
     const hs_star_options options = {.method = HS_STAR_ODDOML};
     const hs_effort effort = {0};
-    return hs_star_lu_best(AT(3, &x), AT(9, &options), AT(10, &effort), stop, AT(4, &one_long),
-                           AT(5, decisions), AT(6, parts), AT(7, &one), AT(8, &certificate));
+    return hs_star_lu_best(AT(3, &x), AT(10, &options), AT(11, &effort), stop, AT(4, &one_long),
+                           AT(5, longs), AT(6, decisions), AT(7, parts), AT(8, &one),
+                           AT(9, &certificate));
 }
 static hs_status star_lu_product(void)
 {
     static hs_star star;
     const hs_star_lu x = STAR_LU;
-    return hs_star_lu_product(AT(3, &x), 2, 0, AT(4, longs), AT(5, &star));
+    return hs_star_lu_product(AT(3, &x), 2, 0, 0, AT(4, longs), AT(5, &star));
 }
 static hs_status star_lu_panels(void)
 {
+    static const int64_t own[] = {0};
+    static hs_star_lu_panel panels[2];
     const hs_star_lu x = STAR_LU;
-    return hs_star_lu_panels(AT(3, &x), 2, AT(4, times), AT(5, reals), AT(6, others));
+    return hs_star_lu_panels(AT(3, &x), 2, AT(4, own), AT(5, times), AT(6, panels));
 }
 static hs_status star_lu_certificate(void)
 {
@@ -1180,7 +1183,7 @@ static const struct {
     {"hs_star_needs", star_needs, 2, 0, 0},
     {"hs_star_chunk_steps", star_chunk_steps, 2, 0, 0},
     {"hs_star_peaks", star_peaks, 3, 0, 0},
-    {"hs_star_lu_best", star_lu_best, 9, 2, 1},
+    {"hs_star_lu_best", star_lu_best, 10, 2, 1},
     {"hs_star_lu_product", star_lu_product, 6, 0, 0},
     {"hs_star_lu_panels", star_lu_panels, 7, 0, 0},
     {"hs_star_lu_certificate", star_lu_certificate, 5, 0, 1},

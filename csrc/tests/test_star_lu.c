@@ -1,4 +1,5 @@
-/* LU on a star: hs_star_lu_best against all widths, the times of the panels, the bound, refusals. */
+/* LU on a star: hs_star_lu_best against all widths and all shares of the master, the times of the
+ * panels, the bound, refusals. */
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ typedef struct instance {
     double times[P], costs[P];
     int64_t memory[P];
     int64_t width;
+    int64_t own[MOST];
     hs_star_decision products[MOST];
     hs_star_part parts[MOST * P];
     double makespan;
@@ -38,50 +40,114 @@ static void draw(instance *x, int64_t n)
 
 static hs_status plan(instance *x, const hs_star_options *options, const hs_effort *effort)
 {
-    return hs_star_lu_best(&x->lu, options, effort, NULL, &x->width, x->products, x->parts,
+    return hs_star_lu_best(&x->lu, options, effort, NULL, &x->width, x->own, x->products, x->parts,
                            &x->makespan, &x->certificate);
 }
 
-/* Writes all products, and adds their times to those of the panels. */
+/* Time of the master per update. */
+static double own_time(const hs_star_lu *lu)
+{
+    double fastest = lu->cycle_times[0];
+    for (int32_t i = 1; i < lu->p; i++) fastest = fmin(fastest, lu->cycle_times[i]);
+    return lu->master_time > 0.0 ? lu->master_time : fastest;
+}
+
+/* Updates that factor a panel of w columns and h rows, and that solve for the rows beside it. */
+static double factor_of(double h, double w) { return h * w * w / 2 - w * w * w / 6; }
+static double solve_of(double h, double w) { return w * w * (h - w) / 2; }
+
+/* Writes all products, and follows the master through its panels and columns. */
 static void check_plan(instance *x)
 {
     static hs_star_chunk chunks[4000];
     static hs_star_message messages[20000];
-    double times[MOST], starts[MOST], ends[MOST];
+    double times[MOST] = {0};
+    hs_star_lu_panel panels[MOST];
     const hs_star_lu *lu = &x->lu;
     const int64_t count = (lu->n - 1) / x->width;
+    const double master = own_time(lu);
+    const double near = 1e-12 * x->makespan;
     double updates = 0.0;
+    double now = 0.0; /* of the master */
+    double returned = 0.0;
     for (int64_t k = 0; k < count; k++) {
         int64_t memory[P];
         hs_star star;
         const hs_star_part *parts = x->parts + k * P;
-        CHECK(hs_star_lu_product(lu, x->width, k, memory, &star) == HS_OK);
-        CHECK(star.r == lu->n - (k + 1) * x->width && star.s == star.r && star.t == x->width);
+        const int64_t rest = lu->n - (k + 1) * x->width, own = x->own[k];
+        CHECK(own == 0 || (own >= x->width || own == rest));
+        for (int32_t i = 0; i < P; i++) updates += (double)parts[i].updates;
+        if (own == rest) {
+            CHECK(x->products[k].chunk_count == 0 && x->products[k].makespan == 0.0);
+            continue;
+        }
+        CHECK(hs_star_lu_product(lu, x->width, k, own, memory, &star) == HS_OK);
+        CHECK(star.r == rest && star.s == rest - own && star.t == x->width);
         if (!CHECK(x->products[k].chunk_count <= 4000 && x->products[k].message_count <= 20000))
             return;
         CHECK(hs_star_write(&star, &x->products[k], parts, NULL, NULL, chunks, messages) == HS_OK);
         times[k] = messages[x->products[k].message_count - 1].end;
         CHECK(times[k] == x->products[k].makespan);
-        for (int32_t i = 0; i < P; i++) updates += (double)parts[i].updates;
     }
-    CHECK(hs_star_lu_panels(lu, x->width, times, starts, ends) == HS_OK);
-    CHECK(ends[count] == x->makespan && starts[0] == 0.0);
-    double master = 0.0;
+    CHECK(hs_star_lu_panels(lu, x->width, x->own, times, panels) == HS_OK);
+    CHECK(panels[count].end == x->makespan && panels[0].start == 0.0);
     for (int64_t k = 0; k <= count; k++) {
-        master += ends[k] - starts[k];
-        CHECK(k == count || starts[k + 1] == ends[k] + times[k]);
+        const double h = (double)(lu->n - k * x->width);
+        const double w = fmin(h, (double)x->width);
+        const double own = k < count ? (double)x->own[k] : 0.0;
+        if (k && x->own[k - 1] == 0) now = returned;
+        CHECK(fabs(panels[k].start - now) <= near);
+        now += master * factor_of(h, w);
+        CHECK(fabs(panels[k].factored - now) <= near);
+        now = fmax(now, returned);
+        CHECK(fabs(panels[k].solving - now) <= near);
+        now += master * solve_of(h, w);
+        CHECK(fabs(panels[k].end - now) <= near);
+        returned = now + (k < count ? times[k] : 0.0);
+        now += master * own * w * (h - w);
+        CHECK(fabs(panels[k].updated - now) <= near);
+        updates += factor_of(h, w) + solve_of(h, w) + own * w * (h - w);
     }
-    const double own =
-        lu->master_time > 0.0 ? lu->master_time : fmin(x->times[0], fmin(x->times[1], x->times[2]));
     const double n = (double)lu->n;
-    CHECK(fabs(updates + master / own - n * n * n / 3) < 1e-9 * n * n * n);
+    CHECK(fabs(updates - n * n * n / 3) < 1e-9 * n * n * n);
     CHECK(x->certificate.value == x->makespan && x->certificate.bound <= x->makespan);
     hs_certificate again;
     CHECK(hs_star_lu_certificate(lu, x->makespan, NULL, &again) == HS_OK &&
           again.bound == x->certificate.bound && again.optimal == x->certificate.optimal);
 }
 
-/* With a quick rule the width is the best of all. */
+/* The makespan with panels of a width, if in each step the best of all shares of the master is
+ * taken. */
+static double try_all_shares(const hs_star_lu *lu, int64_t width, int32_t rule)
+{
+    const double master = own_time(lu);
+    const double n = (double)lu->n;
+    double end = master * (factor_of(n, (double)width) + solve_of(n, (double)width));
+    for (int64_t k = 0; k < (lu->n - 1) / width; k++) {
+        const int64_t rest = lu->n - (k + 1) * width;
+        const int64_t next = width < rest ? width : rest;
+        const double factor = master * factor_of((double)rest, (double)next);
+        double least = INFINITY;
+        for (int64_t own = 0; own <= rest; own += own ? 1 : next) {
+            int64_t memory[P], columns[P], updates[P];
+            hs_star star;
+            hs_star_summary found = {0};
+            if (own < rest) {
+                CHECK(hs_star_lu_product(lu, width, k, own, memory, &star) == HS_OK);
+                if (hs_star_plan(&star, rule, HS_STAR_ALL, 0, NULL, &found, columns, updates, NULL,
+                                 NULL) != HS_OK)
+                    continue;
+            }
+            const double updated = master * (double)(own * width * rest);
+            least =
+                fmin(least, own ? fmax(updated + factor, found.makespan) : found.makespan + factor);
+        }
+        end += least + master * solve_of((double)rest, (double)next);
+    }
+    return end;
+}
+
+/* With a quick rule the width is the best of all, and so is each share of the master. */
 static void all_widths(void)
 {
     for (int round = 0; round < CHECK_MANY(40, 12); round++) {
@@ -97,14 +163,29 @@ static void all_widths(void)
             other.lu.link_costs = other.costs;
             other.lu.memory = other.memory;
             other.lu.width = width;
-            const hs_status status = plan(&other, &options, NULL);
-            CHECK(status == HS_OK || (status == HS_ERROR_INFEASIBLE && width < x.lu.n));
-            if (status) continue;
+            CHECK(plan(&other, &options, NULL) == HS_OK);
             check_plan(&other);
             CHECK(other.width == width && other.certificate.bound == x.certificate.bound);
+            const double wanted = try_all_shares(&other.lu, width, options.method);
+            CHECK(fabs(other.makespan - wanted) <= 1e-12 * wanted);
             least = fmin(least, other.makespan);
         }
         CHECK(x.makespan == least);
+    }
+}
+
+/* The workers and the master end a long step together, up to a few columns. */
+static void even_shares(void)
+{
+    for (int round = 0; round < CHECK_MANY(20, 6); round++) {
+        static instance x;
+        draw(&x, 48);
+        x.lu.width = 3 + check_random(20);
+        const hs_star_options options = {.method = HS_STAR_ODDOML};
+        CHECK(plan(&x, &options, NULL) == HS_OK);
+        check_plan(&x);
+        const double wanted = try_all_shares(&x.lu, x.lu.width, HS_STAR_ODDOML);
+        CHECK(x.makespan >= wanted * (1 - 1e-12) && x.makespan <= 1.02 * wanted);
     }
 }
 
@@ -122,12 +203,12 @@ static void searches(void)
     }
 }
 
-/* n = 2 with one worker that is as fast as the master: all 8 / 3 updates by the master alone, or
- * panels of one block column with a product of one update between them. */
+/* n = 2 with one worker: all 8 / 3 updates by the master alone, or panels of one block column with
+ * an update of one block between them, by the worker or by the master. */
 static void by_hand(void)
 {
     const double time[] = {1}, cost[] = {1};
-    const int64_t memory[] = {HS_STAR_UNLIMITED};
+    const int64_t memory[] = {HS_STAR_UNLIMITED}, none[] = {0}, one[] = {1};
     instance x = {.lu = {.n = 2,
                          .width = 1,
                          .p = 1,
@@ -136,16 +217,21 @@ static void by_hand(void)
                          .memory = memory,
                          .master_time = 1}};
     const hs_star_options options = {.method = HS_STAR_ODDOML};
-    double starts[2], ends[2];
-    CHECK(plan(&x, &options, NULL) == HS_OK);
+    hs_star_lu_panel panels[2];
+    CHECK(plan(&x, &options, NULL) == HS_OK && x.own[0] == 1);
+    CHECK(fabs(x.makespan - 8.0 / 3) < 1e-12);
     /* panel (2 - 1/3) / 2 + 1/2, product 1 + 2 + 1 + 1, panel (1 - 1/3) / 2 */
-    CHECK(fabs(x.makespan - (5.0 / 6 + 0.5 + 5 + 1.0 / 3)) < 1e-12);
-    CHECK(hs_star_lu_panels(&x.lu, 1, (const double[]){5}, starts, ends) == HS_OK &&
-          starts[1] == ends[0] + 5 && fabs(ends[0] - 4.0 / 3) < 1e-12);
-    /* width 1: the product takes 4 on the port; width 2: the master does 8/3 updates */
+    CHECK(hs_star_lu_panels(&x.lu, 1, none, (const double[]){5}, panels) == HS_OK);
+    CHECK(fabs(panels[0].factored - 5.0 / 6) < 1e-12 && fabs(panels[0].end - 4.0 / 3) < 1e-12);
+    CHECK(panels[0].updated == panels[0].end && panels[1].start == panels[0].end + 5);
+    CHECK(fabs(panels[1].end - (5.0 / 6 + 0.5 + 5 + 1.0 / 3)) < 1e-12);
+    CHECK(hs_star_lu_panels(&x.lu, 1, one, (const double[]){0}, panels) == HS_OK);
+    CHECK(panels[1].start == panels[0].end + 1 && panels[1].start == panels[0].updated);
+    /* width 1: the update takes 4 on the port, 1 by the master; together less, but the next panel
+     * needs it; width 2: the master does 8/3 updates */
     CHECK(fabs(x.certificate.bound - 8.0 / 3) < 1e-12);
     x.lu.master_time = 1000;
-    CHECK(plan(&x, &options, NULL) == HS_OK);
+    CHECK(plan(&x, &options, NULL) == HS_OK && x.own[0] == 0);
     CHECK(fabs(x.certificate.bound - (5000.0 / 3 + 4)) < 1e-9);
     x.lu.width = 0;
     CHECK(plan(&x, &options, NULL) == HS_OK && x.width == 1);
@@ -180,32 +266,41 @@ static void refusals(void)
         {.method = HS_STAR_EXACT}, {.method = -1}, {.eager = 2}, {.messages = -1}};
     for (int k = 0; k < 4; k++) CHECK(plan(&x, &bad[k], NULL) == HS_ERROR_VALUE);
     int64_t memory[P];
+    const int64_t own[] = {1, 0};
+    const double times[] = {1.0, -1.0};
     hs_star star;
-    double numbers[MOST];
-    CHECK(hs_star_lu_product(&x.lu, 2, 2, memory, &star) == HS_ERROR_VALUE);
-    CHECK(hs_star_lu_product(&x.lu, 2, -1, memory, &star) == HS_ERROR_VALUE);
-    CHECK(hs_star_lu_product(&x.lu, 0, 0, memory, &star) == HS_ERROR_VALUE);
-    CHECK(hs_star_lu_panels(&x.lu, 7, numbers, numbers, numbers) == HS_ERROR_VALUE);
-    CHECK(hs_star_lu_panels(&x.lu, 3, (const double[]){-1.0}, numbers, numbers) == HS_ERROR_VALUE);
-    CHECK(hs_star_lu_panels(&x.lu, 6, NULL, numbers, numbers) == HS_OK);
+    hs_star_lu_panel panels[MOST];
+    CHECK(hs_star_lu_product(&x.lu, 2, 2, 0, memory, &star) == HS_ERROR_VALUE);
+    CHECK(hs_star_lu_product(&x.lu, 2, -1, 0, memory, &star) == HS_ERROR_VALUE);
+    CHECK(hs_star_lu_product(&x.lu, 0, 0, 0, memory, &star) == HS_ERROR_VALUE);
+    for (int64_t wrong = -1; wrong <= 5; wrong++) /* 4 columns are left, the next panel has 2 */
+        CHECK(hs_star_lu_product(&x.lu, 2, 0, wrong, memory, &star) ==
+              (wrong == 0 || wrong == 2 || wrong == 3 ? HS_OK : HS_ERROR_VALUE));
+    CHECK(hs_star_lu_panels(&x.lu, 7, own, times, panels) == HS_ERROR_VALUE);
+    CHECK(hs_star_lu_panels(&x.lu, 2, own, times, panels) == HS_ERROR_VALUE);
+    CHECK(hs_star_lu_panels(&x.lu, 3, own + 1, times + 1, panels) == HS_ERROR_VALUE);
+    CHECK(hs_star_lu_panels(&x.lu, 3, own + 1, times, panels) == HS_OK);
+    CHECK(hs_star_lu_panels(&x.lu, 6, NULL, NULL, panels) == HS_OK);
     const int stop = 1;
-    CHECK(hs_star_lu_best(&x.lu, &options, NULL, &stop, &x.width, x.products, x.parts, &x.makespan,
-                          &x.certificate) == HS_ERROR_CANCELLED);
+    CHECK(hs_star_lu_best(&x.lu, &options, NULL, &stop, &x.width, x.own, x.products, x.parts,
+                          &x.makespan, &x.certificate) == HS_ERROR_CANCELLED);
     CHECK(hs_star_lu_certificate(&x.lu, 1.0, &stop, &x.certificate) == HS_ERROR_CANCELLED);
     x.makespan = -1.0;
     CHECK_SCARCE(plan(&x, &options, NULL), x.makespan == -1.0);
 
-    /* memory for no chunk: the master does all, if it may */
+    /* memory for no chunk: the master does all */
     for (int32_t i = 0; i < P; i++) x.memory[i] = 2;
     CHECK(plan(&x, &options, NULL) == HS_OK && x.width == 6);
     x.lu.width = 3;
-    CHECK(plan(&x, &options, NULL) == HS_ERROR_INFEASIBLE);
+    CHECK(plan(&x, &options, NULL) == HS_OK && x.own[0] == 3);
+    check_plan(&x);
 }
 
 int main(void)
 {
     by_hand();
     all_widths();
+    even_shares();
     searches();
     refusals();
     return check_result();

@@ -258,6 +258,17 @@ def _parts(parts: NDArray[Any]) -> Any:
     return buffer("hs_star_part[]", parts, STAR_PART)
 
 
+class LuDecision(NamedTuple):
+    """A plan of hs_star_lu_best: the width, the master's columns of each step, the products of the
+    steps that have one."""
+
+    width: int
+    own: list[int]
+    makespan: float
+    certificate: dict[str, Any]
+    products: list[Decision]
+
+
 class StarLu:
     """An hs_star_lu and the arrays that it points to.
 
@@ -277,39 +288,45 @@ class StarLu:
         self._views = doubles(times), doubles(costs, self.p), int64s(memory, self.p)
         self.handle = ffi.new("hs_star_lu *", (n, width, self.p, *self._views, master_time))
 
-    def best(self, wish: Wish) -> tuple[int, float, dict[str, Any], list[Decision]]:
-        """Width, makespan, certificate and products of hs_star_lu_best."""
+    def best(self, wish: Wish) -> LuDecision:
+        """hs_star_lu_best, and hs_star_write of the products."""
         n, width = self.handle.n, self.handle.width
-        most = (n - 1) // width if width else min(n, lib.HS_STAR_LU_STEPS) - 1
-        products = ffi.new("hs_star_decision[]", max(most, 1))
-        parts = np.empty((max(most, 1), self.p), STAR_PART)
+        most = max((n - 1) // width if width else min(n, lib.HS_STAR_LU_STEPS) - 1, 1)
+        own, products = np.empty(most, np.int64), ffi.new("hs_star_decision[]", most)
+        parts = np.empty((most, self.p), STAR_PART)
         chosen, makespan = ffi.new("int64_t *"), ffi.new("double *")
         proof = ffi.new("hs_certificate *")
         given = self.handle, wish.options(), wish.effort()
-        out = chosen, products, _parts(parts.reshape(-1)), makespan, proof
+        out = chosen, int64s(own), products, _parts(parts.reshape(-1)), makespan, proof
         cancellable(lambda cancel: lib.hs_star_lu_best(*given, cancel, *out), True)
-        own = certificate(proof, "makespan")
+        own = own[: (n - 1) // chosen[0]]
         written = [
-            self._product(wish, chosen[0], k, products + k, parts[k].copy())
-            for k in range((n - 1) // chosen[0])
+            self._product(wish, chosen[0], k, share, products + k, parts[k].copy())
+            for k, share in enumerate(own.tolist())
+            if products[k].chunk_count
         ]
-        return chosen[0], makespan[0], own, written
+        return LuDecision(
+            chosen[0], own.tolist(), makespan[0], certificate(proof, "makespan"), written
+        )
 
     def _product(
-        self, wish: Wish, width: int, step: int, found: Any, parts: NDArray[Any]
+        self, wish: Wish, width: int, step: int, own: int, found: Any, parts: NDArray[Any]
     ) -> Decision:
         memory = np.empty(self.p, np.int64)
         star = Star((1, 1, 1), *self._arrays[:2], memory)
-        check_status(lib.hs_star_lu_product(self.handle, width, step, int64s(memory), star.handle))
+        given = self.handle, width, step, own
+        check_status(lib.hs_star_lu_product(*given, int64s(memory), star.handle))
         chunks = np.zeros(found.chunk_count, STAR_CHUNK)
         proof = star.certificate(found.makespan)
         return star._written(wish, found, parts, chunks, np.empty(0, np.int32), proof)
 
-    def panels(self, width: int, products: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(2, k) starts and ends of the master's panels, of hs_star_lu_panels."""
-        found = np.empty((2, len(products) + 1))
-        starts, ends = doubles(found[0]), doubles(found[1])
-        check_status(lib.hs_star_lu_panels(self.handle, width, doubles(products), starts, ends))
+    def panels(
+        self, width: int, own: NDArray[np.int64], products: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(k, 5) start, factored, solving, end and updated of each panel, of hs_star_lu_panels."""
+        found = np.empty((len(own) + 1, 5))
+        out = ffi.from_buffer("hs_star_lu_panel[]", found)
+        check_status(lib.hs_star_lu_panels(self.handle, width, int64s(own), doubles(products), out))
         return found
 
     def certificate(self, makespan: float) -> dict[str, Any]:

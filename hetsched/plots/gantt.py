@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -200,13 +201,15 @@ def plot_star(plan: StarPlan, ax: Axes | None = None) -> Axes:
 
 
 def plot_star_lu(plan: StarLuPlan, ax: Axes | None = None) -> Axes:
-    """Draw the same chart as `plot_star`, with the master's panels in the row of its port."""
-    panels = [
-        Step(0, "compute", panel.start, panel.end, f"panel {k}")
-        for k, panel in enumerate(plan.panels)
-    ]
+    """Draw the same chart as `plot_star`, with the master's work in the row of its port."""
     return _plot_master(
-        plan, "master", lambda step: plan.names[step.worker], plan.method, None, ax, panels
+        plan,
+        "master",
+        lambda step: plan.names[step.worker],
+        plan.method,
+        None,
+        ax,
+        plan.master_time,
     )
 
 
@@ -229,19 +232,21 @@ def _plot_master(
     kind: str,
     predicted: float | None,
     ax: Axes | None,
-    own: Iterable[Step] = (),
+    master_time: float = math.inf,
 ) -> Axes:
     """Draw a plan with a row above the workers for the work of the master and all transfers.
 
-    The work and the transfers are labelled by what they are.
+    The transfers are labelled by `what`. In `steps` the master, if it works, follows the workers.
+    master_time : time per unit of work.
     """
     steps = plan.steps()
     sent = [step._replace(worker=0, what=what(step)) for step in steps if step.kind == "transfer"]
-    rows = [step._replace(worker=step.worker + 1) for step in steps]
-    speeds = [0.0, *relative_speeds(plan.cycle_times).tolist()]
+    count = len(plan.names)
+    rows = [step._replace(worker=(step.worker + 1) % (count + 1)) for step in steps]
+    speeds = relative_speeds(np.array([master_time, *plan.cycle_times])).tolist()
     return plot_trace(
         Trace.from_steps(
-            [*own, *sent, *rows],
+            [*sent, *rows],
             (name, *plan.names),
             kind=kind,
             speeds=speeds,

@@ -807,8 +807,8 @@ class Pool:
             Default: "pattern", or "cyclic" for equal workers. On real cores a worker that would
             wait steals tasks; emulated workers never do. A plan of `plan_lu` is followed with all
             its settings: an emulated run also paces its panels and messages. A plan of
-            `plan_star_lu` needs a square a and a pool like its plans of products; the calling
-            thread is the master.
+            `plan_star_lu` needs a square a and a pool like its plans of products. The calling
+            thread is the master; another thread does the master's work while workers compute.
         block : int, optional
             Columns of a block. Default: one block for each given owner, else by the size of the
             matrix.

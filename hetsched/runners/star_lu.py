@@ -1,31 +1,37 @@
 """LU factorisation by a plan of plan_star_lu.
 
 The calling thread is the master. The products go to the workers like the product of any StarPlan.
+While it waits for a product, a thread of its own updates the master's columns and factors the next
+panel.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._base.progress import share_of
+from .._base.waits import PIECE
+from .._engine import run as engine
 from ..planners.cover import require_chunks
-from ..planners.star_lu import LuStep, StarLuPlan
+from ..planners.star_lu import MASTER, StarLuPlan, by_step, own_work, timed
 from ..platform import divided_time, relative_speeds
 from ..trace import Trace
 from . import star
 from .factor import Problem
-from .operands import Operands, operands
+from .operands import operands
 from .triangular import substitute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._base.progress import Progress
-    from .._engine import run as engine
     from .operands import Array
     from .workers import Resources, Workers
 
@@ -33,42 +39,52 @@ if TYPE_CHECKING:
 def perform(
     resources: Resources,
     plan: StarLuPlan,
-    x: Problem,
+    problem: Problem,
     trace: bool,
     progress: Progress | None,
 ) -> tuple[int, Trace | None]:
     """Factor; return (column of the first zero on the diagonal of U or -1, trace or None)."""
     threads, workers = resources
-    pivots, lu = x.pivots, x.x
+    pivots, lu = problem.pivots, problem.x
     assert pivots is not None
     workers.require_as_many(plan.names, "owner is a plan")
     # star.run checks each product again, but only when a part of the matrix is already factored.
-    for product in plan.products:
-        require_chunks(product)
+    for x in plan.products:
+        require_chunks(x)
     q = _block(plan, lu.shape)
-    if x.a is not None:
-        lu[...] = x.a
-    singular, begin = -1, time.perf_counter()
-    records: list[tuple[float, Trace]] = []
-    updates = plan.updates.sum()
-    done = 0
-    for k, panel in enumerate(plan.panels):
-        start = time.perf_counter()
-        failed = _panel(threads, lu, pivots, panel.first * q, (panel.first + panel.width) * q)
-        if singular < 0 <= failed:
-            singular = panel.first * q + failed
-        if workers.emulated:
-            _wait(start + (panel.end - panel.start) * workers.time_scale)
-        if k < len(plan.products):
-            product = plan.products[k]
-            own = int(product.updates.sum())
-            told = share_of(progress, done / updates, own / updates)
-            at = time.perf_counter() - begin
-            record = star.run(resources, product, _rest(lu, panel, q), "plan", trace, told)
-            if record is not None:
-                records.append((at, record))
-            done += own
-    return singular, _trace(workers, plan, records) if trace else None
+    if problem.a is not None:
+        lu[...] = problem.a
+    steps = by_step(plan)
+    looks_ahead = [panel.own > 0 and product is not None for panel, product in steps]
+    beside = engine.Threads(1, None) if any(looks_ahead) else threads
+    master = _Master(workers, plan, lu, pivots, q)
+    records: list[tuple[int, float, Trace]] = []
+    updates, done = plan.updates.sum(), 0
+    for k, (_, product) in enumerate(steps):
+        if k == 0 or not looks_ahead[k - 1]:
+            master.factor(threads, k)
+        master.solve(threads, k)
+        if product is None:
+            master.update(threads, k)
+            continue
+        own = int(product.updates.sum())
+        told = share_of(progress, done / updates, own / updates)
+        first, end, rest = master.columns(k)
+        a, b, c = lu[end:, first:end], lu[first:end, rest:], lu[end:, rest:]
+        at, due = master.now(), master.due
+        given, recorded = operands(a, b, c, -1.0, 1.0), trace or workers.emulated
+        with master.ahead(beside, k) if looks_ahead[k] else nullcontext():
+            record = star.run(resources, product, given, "plan", recorded, told)
+        if record is not None:
+            master.returned = due + (record.predicted or 0.0)
+            records.append((k, at, record))
+        done += own
+    workers.warn_if_late(
+        [0.0] * (len(plan.names) + 1) + [master.late],
+        plan.names,
+        plan.makespan * workers.time_scale,
+    )
+    return master.singular, _trace(workers, plan, master, records) if trace else None
 
 
 def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
@@ -84,45 +100,146 @@ def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
     return q
 
 
-def _panel(
-    threads: engine.Threads, lu: Array, pivots: NDArray[np.int32], first: int, end: int
-) -> int:
-    """Factor columns first .. end - 1, exchange rows of the rest, and solve for U."""
-    panel = lu[first:, first:end].copy(order="F")
-    own = pivots[first:end]
-    failed, _ = Problem("lu", None, panel, pivots=own).run(threads)
-    lu[first:, first:end] = panel
-    order = np.arange(len(panel))
-    for i, other in enumerate(own.tolist()):
-        order[[i, other]] = order[[other, i]]
-    moved = np.flatnonzero(order != np.arange(len(order)))
-    for columns in (lu[first:, :first], lu[first:, end:]):
-        columns[moved] = columns[order[moved]]
-    own += first
-    substitute(threads, panel[: end - first], lu[first:end, end:], lower=True, unit=True)
-    return failed
+class _Master:
+    """The master's own work, at its pace, and the record of it.
 
-
-def _rest(lu: Array, panel: LuStep, q: int) -> Operands:
-    """The operands of C -= A B, the update of the rest of the matrix."""
-    first, end = panel.first * q, (panel.first + panel.width) * q
-    return operands(lu[end:, first:end], lu[first:end, end:], lu[end:, end:], -1.0, 1.0)
-
-
-def _wait(until: float) -> None:
-    if (left := until - time.perf_counter()) > 0:
-        time.sleep(left)
-
-
-def _trace(workers: Workers, plan: StarLuPlan, records: list[tuple[float, Trace]]) -> Trace:
-    """The traces of the products one after the other.
-
-    The prediction also counts the master's panels between them.
+    singular : column of the first zero on the diagonal of U, or -1.
+    due : when its last work should have ended, on the clock of the emulated platform. Work that
+    the host began late ends when it is due, if it can.
+    returned : when the last product should have ended, on the same clock.
+    late : by how many seconds it missed a deadline, at most.
+    steps : (name, start, end) of all that it did. cpu : CPU seconds of it.
     """
+
+    def __init__(
+        self, workers: Workers, plan: StarLuPlan, lu: Array, pivots: NDArray[np.int32], q: int
+    ) -> None:
+        self.plan, self.lu, self.pivots, self.q = plan, lu, pivots, q
+        self.singular, self.late, self.cpu = -1, 0.0, 0.0
+        self.due = self.returned = 0.0
+        self.steps: list[tuple[str, float, float]] = []
+        self._scale = workers.time_scale if workers.emulated else None
+        self._times = [
+            {name: end - start for name, start, end in own_work(k, panel)}
+            for k, panel in enumerate(plan.panels)
+        ]
+        self._stopped = threading.Event()
+        self._begin = time.perf_counter()
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._begin
+
+    def columns(self, k: int) -> tuple[int, int, int]:
+        """First column of a panel, of the rest, and of the workers' part of the rest."""
+        panel = self.plan.panels[k]
+        end = panel.first + panel.width
+        return panel.first * self.q, end * self.q, (end + panel.own) * self.q
+
+    def factor(self, threads: engine.Threads, k: int) -> None:
+        """Factor a panel. Other columns stay as they are."""
+        first, end, _ = self.columns(k)
+        own = self.pivots[first:end]
+
+        def factor() -> None:
+            panel = self.lu[first:, first:end].copy(order="F")
+            failed, _ = Problem("lu", None, panel, pivots=own).run(threads, progress=self._look)
+            self.lu[first:, first:end] = panel
+            if self.singular < 0 <= failed:
+                self.singular = first + failed
+
+        self._do(f"panel {k}", k, factor)
+
+    def solve(self, threads: engine.Threads, k: int) -> None:
+        """Exchange the rows of all columns beside a panel, and solve for the rows of U."""
+        first, end, _ = self.columns(k)
+        own = self.pivots[first:end]
+
+        def solve() -> None:
+            order = np.arange(len(self.lu) - first)
+            for i, other in enumerate(own.tolist()):
+                order[[i, other]] = order[[other, i]]
+            moved = np.flatnonzero(order != np.arange(len(order)))
+            for columns in (self.lu[first:, :first], self.lu[first:, end:]):
+                columns[moved] = columns[order[moved]]
+            own[...] += first
+            corner = self.lu[first:end, first:end]
+            substitute(threads, corner, self.lu[first:end, end:], lower=True, unit=True)
+
+        self._do(f"step {k}: rows", k, solve)
+
+    def update(self, threads: engine.Threads, k: int) -> None:
+        """Update the master's own columns of the rest."""
+        first, end, rest = self.columns(k)
+        a, b, c = self.lu[end:, first:end], self.lu[first:end, end:rest], self.lu[end:, end:rest]
+        if c.size:
+            poll = engine.Poll(self._look)
+            self._do(
+                f"step {k}: update",
+                k,
+                lambda: engine.gemm(threads, a, b, c, -1.0, 1.0, None, poll),
+            )
+
+    @contextmanager
+    def ahead(self, threads: engine.Threads, k: int) -> Iterator[None]:
+        """Meanwhile, in a thread, update the own columns and factor the next panel."""
+        ended = threading.Event()
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.update(threads, k)
+                self.factor(threads, k + 1)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                ended.set()
+
+        thread = threading.Thread(target=work, name="hetsched master", daemon=True)
+        thread.start()
+        try:
+            yield
+            _await(ended)
+        except BaseException:  # for example, Ctrl-C: the thread must not go on writing
+            self._stopped.set()
+            _await(ended)
+            raise
+        thread.join()
+        if errors:
+            raise errors[0]
+
+    def _look(self, _: float) -> None:
+        if self._stopped.is_set():
+            raise InterruptedError
+
+    def _do(self, name: str, k: int, work: Callable[[], None]) -> None:
+        """Do some work, in the time that the plan says if the run is emulated."""
+        start, used = self.now(), time.thread_time()
+        work()
+        self.cpu += time.thread_time() - used
+        if self._scale is not None:
+            self.due = max(self.due, self.returned) + self._times[k].get(name, 0.0) * self._scale
+            self.late = max(self.late, self.now() - self.due)
+            while (left := self.due - self.now()) > 0:
+                self._stopped.wait(min(left, PIECE))
+                self._look(0.0)
+        self.steps.append((name, start, self.now()))
+
+
+def _await(ended: threading.Event) -> None:
+    while not ended.wait(PIECE):
+        pass
+
+
+def _trace(
+    workers: Workers, plan: StarLuPlan, master: _Master, records: list[tuple[int, float, Trace]]
+) -> Trace:
+    """The traces of the products one after the other, and the master's own work."""
+    names, times = (*plan.names, MASTER), np.append(plan.cycle_times, plan.master_time)
     p, scale = len(plan.names), workers.time_scale
-    steps: list[tuple[int, str, float, float, str]] = []
-    cpu, finish, peaks, now = np.zeros(p), np.zeros(p), np.zeros((2, p), np.int64), 0.0
-    for k, (at, record) in enumerate(records):
+    cpu, peaks = np.zeros(p), np.zeros((2, p), np.int64)
+    steps = [(p, "compute", start, end, name) for name, start, end in master.steps]
+    for k, at, record in records:
         steps += [
             (e.worker, e.kind, at + e.start, at + e.end, f"step {k}: {e.what}")
             for e in record.events
@@ -130,21 +247,30 @@ def _trace(workers: Workers, plan: StarLuPlan, records: list[tuple[float, Trace]
         ]
         cpu += np.array(record.cpu)
         peaks = np.maximum(peaks, np.array([record.peak, record.predicted_peak]))
-        now += (plan.panels[k].end - plan.panels[k].start) * scale
-        if record.predicted is not None:
+    predicted = ideal = finish = None
+    if workers.emulated:
+        panels = timed(plan, [(record.predicted or 0.0) / scale for _, _, record in records])
+        predicted = panels[-1].end * scale
+        ideal = divided_time(plan.blocks**3 / 3, times) * scale
+        finish = np.zeros(p + 1)
+        finish[p] = predicted
+        for k, _, record in records:
             busy = np.array(record.predicted_finish)
-            finish = np.where(busy > 0.0, now + busy, finish)
-            now += record.predicted
-    last = plan.panels[-1]
-    ideal = divided_time(float(plan.updates.sum()), plan.cycle_times) * scale
+            ends = panels[k].end * scale + busy
+            finish[:p] = np.where(busy > 0.0, ends, finish[:p])
     trace = Trace.from_steps(
         steps,
-        plan.names,
+        names,
         kind=workers.kind,
-        speeds=relative_speeds(plan.cycle_times).tolist(),
-        predicted=now + (last.end - last.start) * scale if workers.emulated else None,
-        ideal=ideal if workers.emulated else None,
-        cpu=cpu.tolist(),
-        predicted_finish=finish.tolist() if workers.emulated else None,
+        speeds=relative_speeds(times).tolist(),
+        predicted=predicted,
+        ideal=ideal,
+        cpu=[*cpu.tolist(), master.cpu],
+        predicted_finish=None if finish is None else finish.tolist(),
     )
-    return replace(trace, peak=tuple(peaks[0].tolist()), predicted_peak=tuple(peaks[1].tolist()))
+    whole = plan.blocks**2
+    return replace(
+        trace,
+        peak=(*peaks[0].tolist(), whole),
+        predicted_peak=(*peaks[1].tolist(), whole),
+    )

@@ -273,14 +273,16 @@ class Workers:
         )
 
     def warn_if_late(self, late: list[float], names: Sequence[str], makespan: float) -> None:
-        """Warn if an emulated run took longer than it should, and name the worker or port that was
-        late.
+        """Warn if an emulated run took longer than it should, and name the worker, the port or the
+        master that was late.
 
-        late has the workers' times, followed by the port's if there is a port.
+        late has the workers' times, followed by the port's if there is a port, and by those of the
+        master's own work if it has any.
         """
         if self.emulated and max(late) > max(0.01 * makespan, 0.005):
             i = int(np.argmax(late))
-            who = f"worker {names[i]}" if i < len(names) else "the master's port"
+            others = ("the master's port", "the master")
+            who = f"worker {names[i]}" if i < len(names) else others[i - len(names)]
             warnings.warn(
                 f"the host could not keep up: {who} was {max(late):.3g} s late;"
                 " use a larger time_scale",

@@ -300,7 +300,8 @@ def test_a_cut_log(pool):
 
 def test_panels(pool):
     platform = hs.Platform.star([2.0, 3.0, 4.0], link_costs=[1.0, 2.0, 1.0], memory=[40, 60, 80])
-    plan = hs.plan_star_lu(6, platform, width=2)
+    plan = hs.plan_star_lu(6, platform, width=2, master_time=20.0)
+    assert len(plan.products) == 2
     a = np.random.default_rng(3).random((12, 12)) + 12 * np.eye(12)
     pool.lu_factor(a, owner=plan)
     panels = plan.panels
@@ -309,11 +310,18 @@ def test_panels(pool):
             panel._replace(first=panel.first + 1),
             panel._replace(width=panel.width + 1),
             panel._replace(width=0),
+            panel._replace(own=1),
+            panel._replace(own=2),
+            panel._replace(start=panel.start + 1e-3 * plan.makespan),
+            panel._replace(factored=panel.factored * (1 + 1e-3)),
+            panel._replace(solving=panel.solving * (1 + 1e-3)),
+            panel._replace(end=panel.end * (1 + 1e-3)),
+            panel._replace(updated=panel.updated * (1 + 1e-3)),
         ):
             wrong = (*panels[:k], other, *panels[k + 1 :])
             refused(
                 lambda wrong=wrong: pool.lu_factor(a, owner=replace(plan, panels=wrong)),
-                "panels|panel",
+                "panels|panel|products",
             )
         refused(
             lambda k=k: pool.lu_factor(
@@ -321,6 +329,8 @@ def test_panels(pool):
             ),
             "panels",
         )
+    refused(lambda: replace(plan, makespan=2 * plan.makespan), "makespan|panels")
+    refused(lambda: replace(plan, master_time=2 * plan.master_time), "panels")
     refused(lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[:-1])), "products")
     refused(
         lambda: pool.lu_factor(a, owner=replace(plan, products=plan.products[::-1])), "products"

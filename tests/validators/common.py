@@ -175,13 +175,15 @@ def fastest_division(n: int, times: Sequence[float]) -> Fraction:
     return best
 
 
-def replayed(plan: Plan, *, end: float | None, shared: bool = False, scale: float = 0.0) -> None:
+def replayed(
+    plan: Plan, *, end: float | None, shared: bool = False, scale: float = 0.0, others: int = 0
+) -> None:
     """The steps: inside the plan, the last one at its end, no worker computes two things at a time
-    (unless shared)."""
+    (unless shared). Others, such as a master that works, are numbered after the workers."""
     own: dict[int, list[tuple[float, float]]] = {}
     last = 0.0
     for worker, kind, start, stop, what in plan.steps():
-        assert 0 <= worker < len(plan.names), f"a step of worker {worker}"
+        assert 0 <= worker < len(plan.names) + others, f"a step of worker {worker}"
         assert kind in ("compute", "transfer"), f"a step of kind {kind!r}"
         assert isinstance(what, str), "a step without words"
         assert math.isfinite(start), f"a step starts at {start}"

@@ -145,9 +145,16 @@ def _port(plan: hs.StarPlan, chunks: list[Any], messages: list[Any]) -> float:
     return port
 
 
+def _factor_and_solve(h: int, w: int) -> tuple[Fraction, Fraction]:
+    """Block updates of a panel of h x w blocks, and of the rows beside it."""
+    return Fraction(3 * h * w * w - w**3, 6), Fraction(w * w * (h - w), 2)
+
+
 def _least_time_of_lu(plan: hs.StarLuPlan, width: int) -> float:
-    """The master's parts, and for each product what its updates take if the port brings each block
-    once for every worker that uses it."""
+    """The first panel, and for each step the longer of two times. All its updates are done by the
+    workers, for which the port brings each block once for every worker that uses it, and by the
+    master, which also factors the next panel. And that panel follows its own updates, by the master
+    alone or by the workers in a whole product."""
     able = sorted(
         (cost, 1 / time)
         for cost, time, memory in zip(
@@ -155,39 +162,68 @@ def _least_time_of_lu(plan: hs.StarLuPlan, width: int) -> float:
         )
         if memory >= 3
     )
+    master = plan.master_time
     total = 0.0
     for h in range(plan.blocks, 0, -width):
-        w = min(width, h)
-        rest = h - w
-        total += plan.master_time * ((h * w * w - w**3 / 3) / 2 + w * w * rest / 2)
-        if not rest:
+        factor, solve = (master * float(x) for x in _factor_and_solve(h, min(width, h)))
+        total += solve
+        if h == plan.blocks:
+            total += factor
+        rest = h - width
+        if rest <= 0:
             break
         port, rate = 1.0, 0.0  # of one unit of time
         for cost, speed in able:
-            traffic = cost * (2 / rest + 2 / w)
+            traffic = cost * (2 / rest + 2 / width)
             own = min(speed, port / traffic) if traffic else speed
             port -= own * traffic
             rate += own
-        total += rest * rest * w / rate if rate else math.inf
+        updates, after = rest * rest * width, min(width, rest)
+        factor = master * float(_factor_and_solve(rest, after)[0])
+        shared = (updates + factor / master) / (rate + 1 / master)
+        first = min(master * rest * width * after, updates / rate if rate else math.inf)
+        total += max(shared, first + factor)
     return total
 
 
 @judges(hs.StarLuPlan)
 def _star_lu(plan: hs.StarLuPlan) -> None:
-    n, width, now = plan.blocks, plan.width, Fraction(0)
+    """Replay the master: a panel after its columns are updated, rows after the panel and after the
+    product, own columns and the next product after the rows."""
+    n, width, master = plan.blocks, plan.width, Fraction(plan.master_time)
     assert [panel.first for panel in plan.panels] == list(range(0, n, width)), "panels"
-    assert len(plan.products) == len(plan.panels) - 1, "a product too many or too few"
+    products = list(plan.products)
     updates = [0] * len(plan.names)
+    done = Fraction(0)  # by the master
+    free = returned = Fraction(0)  # ends of the master's last work, and of the last product
+    looks_ahead = False
     for k, panel in enumerate(plan.panels):
         assert panel.width == min(width, n - panel.first), "the width of a panel"
         h, w = n - panel.first, panel.width
-        own = Fraction(3 * h * w * w - w**3, 6) + Fraction(w * w * (h - w), 2)
-        same("start of a panel", panel.start, float(now), CLOSE, plan.makespan)
-        now += own * Fraction(plan.master_time)
-        same("end of a panel", panel.end, float(now), CLOSE, plan.makespan)
-        if k < len(plan.products):
-            product = plan.products[k]
-            assert product.shape == (h - w, h - w, w), f"step {k} is a product of {product.shape}"
+        rest, own = h - w, panel.own
+        factor, solve = _factor_and_solve(h, w)
+        start = free if looks_ahead else max(free, returned)
+        factored = start + factor * master
+        solving = max(factored, returned)
+        end = solving + solve * master
+        free = end + own * rest * w * master
+        done += factor + solve + own * rest * w
+        for name, value in (
+            ("start", start),
+            ("factored", factored),
+            ("solving", solving),
+            ("end", end),
+            ("updated", free),
+        ):
+            same(f"{name} of panel {k}", getattr(panel, name), float(value), CLOSE, plan.makespan)
+        assert own == 0 or min(width, rest) <= own <= rest, f"{own} columns of the master"
+        looks_ahead = own > 0
+        returned = end
+        if own < rest:
+            product = products.pop(0)
+            assert product.shape == (rest, rest - own, w), (
+                f"step {k} is a product of {product.shape}"
+            )
             for name in ("cycle_times", "link_costs"):
                 assert (getattr(product, name) == getattr(plan, name)).all(), (
                     f"{name} of step {k} are others"
@@ -195,15 +231,17 @@ def _star_lu(plan: hs.StarLuPlan) -> None:
             # without a limit: what the step needs
             assert (product.memory <= plan.memory).all(), "more memory than there is"
             _star(product)
-            now += Fraction(product.makespan)
+            returned = end + Fraction(product.makespan)
             updates = [x + y for x, y in zip(updates, product.updates.tolist(), strict=True)]
-    same("makespan", plan.makespan, float(now), CLOSE)
+    assert not products, "a product too many"
+    assert done + sum(updates) == Fraction(n**3, 3), "work that is not done, or done twice"
+    same("makespan", plan.makespan, float(free), CLOSE)
     assert ints("updates", plan.updates, (len(plan.names),)) == updates, (
         "updates are not those of the products"
     )
     least = min(_least_time_of_lu(plan, width) for width in range(1, n + 1))
     assert plan.bound <= least * (1 + EXACT), "the bound is above the work and the traffic"
-    replayed(plan, end=plan.makespan)
+    replayed(plan, end=plan.makespan, others=1)
     assert plan.planning_time >= 0, "a negative time"
 
 
