@@ -44,6 +44,7 @@ KINDS = {
     "Distribution": "planners.distribute",
     "DistributionStack": "planners.distribute",
     "DivisibleLoad": "planners.divisible",
+    "DynamicProduct": "planners.dynamic",
     "FilesPlan": "files.plan",
     "InstallmentPlan": "planners.mesh",
     "LayersPlan": "planners.layers",

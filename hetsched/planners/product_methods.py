@@ -14,6 +14,7 @@ from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
+from .dynamic import DynamicProduct
 from .layers import LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
@@ -223,6 +224,19 @@ def _too_little(method: str, task: Task) -> str:
     return f"it does not fit {p} workers"
 
 
+def _require_at_once(communication: Any) -> None:
+    """Refuse communication in steps, and what is none."""
+    if (
+        not isinstance(communication, str)
+        or communication not in COMMUNICATION
+        or COMMUNICATION[communication][0]
+    ):
+        raise ValueError(
+            "communication must be one of once, scss, sccs, pccs, pcss for such a plan, got"
+            f" {communication!r}"
+        )
+
+
 def _boxes_of(found: Cuboids, block: int) -> NDArray[np.int64]:
     """The boxes of a plan in blocks, in elements."""
     workers = np.arange(len(found.boxes))[:, None]
@@ -305,19 +319,51 @@ def plan_of_boxes(
                 f" which is neither ({m}, {n}, {k}) nor its number of blocks"
             )
         boxes = _boxes_of(given, block)
-    if (
-        not isinstance(communication, str)
-        or communication not in COMMUNICATION
-        or COMMUNICATION[communication][0]
-    ):
-        raise ValueError(
-            "communication must be one of once, scss, sccs, pccs, pcss for such a plan, got"
-            f" {communication!r}"
-        )
+    _require_at_once(communication)
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _plan(_best("columns", task)[0])  # nothing to divide
     return _plan(in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def plan_of_demand(
+    given: DynamicProduct,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
+    communication: str,
+) -> ProductPlan:
+    """The product over the tasks of a demand-driven run, of which the blocks are cut evenly.
+
+    A block that is sent counts with the average size of the blocks of A and B.
+    """
+    if given.kind != "outer":
+        raise ValueError(
+            f"plan is of kind {given.kind!r}: its workers share the blocks of C, and only kind"
+            " 'outer' runs"
+        )
+    if len(given.names) != len(platform):
+        raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
+    _require_at_once(communication)
+    task = Task((m, n, k), platform, 1, communication, itemsize, flops_per_update, False)
+    if given.n == 0 and m and n:
+        raise ValueError(f"plan has no blocks, but C has shape ({m}, {n})")
+    places = np.arange(given.n + 1)
+    rows, cols = places * m // max(given.n, 1), places * n // max(given.n, 1)
+    boxes = np.zeros((len(given.tasks), 7), np.int64)
+    boxes[:, 0], row, col = given.tasks[:, :3].T
+    boxes[:, 1], boxes[:, 4] = rows[row], np.diff(rows)[row]
+    boxes[:, 2], boxes[:, 5] = cols[col], np.diff(cols)[col]
+    boxes[:, 6] = k
+    some = (boxes[:, 4:6] > 0).all(axis=1)
+    sent = given.sent * (itemsize * k * (m + n) / (2 * max(given.n, 1)))
+    chosen = engine.as_boxes(boxes[some]), np.ascontiguousarray(sent[some])
+    schedule = task.engine.schedule(*chosen)
+    return _plan(Candidate(task, given.method, chosen, schedule))
 
 
 def plan_of_mesh(
