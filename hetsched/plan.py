@@ -660,7 +660,7 @@ def certified(bound: float, **value: float) -> dict[str, Any]:
     return {**value, "bound": min(bound, own), "optimal": proven(own, bound)}
 
 
-def trusted(kind: type[P], **given: Any) -> P:
+def trusted(kind: type[P], /, **given: Any) -> P:
     """The plan of a planner, with frozen arrays: it is valid, so most checks are left out.
 
     They would take longer than the planner of a few workers.

@@ -19,7 +19,8 @@ typedef struct {
     int32_t *order;    /* [p * axes * n] the indices of each axis, those that a worker knows first */
     int32_t *known;    /* [p] indices of each axis that a worker has been given while growing */
     uint8_t *held;     /* [p * axes * blocks of an operand] whether a worker has a block */
-    int64_t *sent;     /* [p] blocks that a worker has received after its last task */
+    int32_t *sent;     /* [p * operands] blocks that a worker has received after its last task */
+    int64_t *counts;   /* [p] its tasks */
     double *ready;     /* [p] end of its last task */
     uint64_t random;
     hs_dynamic_task *tasks;
@@ -35,7 +36,7 @@ static void send_block(master *m, int32_t worker, int operand, int64_t block)
     if (*held) return;
     *held = 1;
     m->blocks[HS_DYNAMIC_OPERANDS * (size_t)worker + (size_t)operand]++;
-    m->sent[worker]++;
+    m->sent[HS_DYNAMIC_OPERANDS * (size_t)worker + (size_t)operand]++;
 }
 
 /* Sends the blocks of a task that the worker lacks. */
@@ -59,6 +60,7 @@ static void hand_out(master *m, int32_t worker, int32_t number)
     m->position[last] = at;
     m->position[number] = -1;
     m->left--;
+    m->counts[worker]++;
     *task = (hs_dynamic_task){.worker = worker,
                               .row = line / m->n,
                               .col = line % m->n,
@@ -66,10 +68,11 @@ static void hand_out(master *m, int32_t worker, int32_t number)
                               .start = m->ready[worker]};
     send_operands(m, worker, task->row, task->col, task->depth);
     const hs_dynamic *x = m->product;
-    task->sent = m->sent[worker];
+    int32_t *sent = m->sent + HS_DYNAMIC_OPERANDS * (size_t)worker;
+    memcpy(task->sent, sent, sizeof task->sent);
+    memset(sent, 0, sizeof task->sent);
     task->end = hs__end_work(x->p, x->cycle_times, x->changes, worker, task->start,
                              x->cycle_times[worker]);
-    m->sent[worker] = 0;
     m->ready[worker] = task->end;
 }
 
@@ -178,13 +181,11 @@ static hs_status serve_all(master *m, hs__timed *heap, const int *cancel)
     return HS_OK;
 }
 
-static hs_status certify_volume(const master *m, int64_t *counts, hs_certificate *certificate)
+static hs_status certify_volume(const master *m, hs_certificate *certificate)
 {
     const int32_t p = m->product->p;
     int64_t volume = 0, bound = 0;
-    for (int32_t i = 0; i < p; i++) counts[i] = 0;
-    for (int32_t i = 0; i < m->all; i++) counts[m->tasks[i].worker]++;
-    for (int32_t i = 0; i < p; i++) bound += hs__dynamic_least(m->product, counts[i]);
+    for (int32_t i = 0; i < p; i++) bound += hs__dynamic_least(m->product, m->counts[i]);
     for (int64_t i = 0; i < HS_DYNAMIC_OPERANDS * (int64_t)p; i++) volume += m->blocks[i];
     const hs_status status = hs_certificate_of("volume", HS_MINIMISED, (double)volume,
                                                (double)bound, certificate);
@@ -203,9 +204,11 @@ static bool open_master(master *m)
     m->order = calloc(grows ? p : 1, (axes * n + 1) * sizeof *m->order);
     m->known = calloc(p, sizeof *m->known);
     m->held = calloc(p, axes * (size_t)hs__dynamic_blocks(x) + 1);
-    m->sent = calloc(p, sizeof *m->sent);
+    m->sent = calloc(p, HS_DYNAMIC_OPERANDS * sizeof *m->sent);
+    m->counts = calloc(p, sizeof *m->counts);
     m->ready = calloc(p, sizeof *m->ready);
-    if (!m->task || !m->position || !m->order || !m->known || !m->held || !m->sent || !m->ready)
+    if (!m->task || !m->position || !m->order || !m->known || !m->held || !m->sent ||
+        !m->counts || !m->ready)
         return false;
     for (int32_t i = 0; i < m->all; i++) m->task[i] = m->position[i] = i;
     for (size_t i = 0; grows && i < p * axes * n; i++) m->order[i] = (int32_t)(i % n);
@@ -221,6 +224,7 @@ static void close_master(master *m)
     free(m->known);
     free(m->held);
     free(m->sent);
+    free(m->counts);
     free(m->ready);
 }
 
@@ -243,7 +247,7 @@ hs_status hs_dynamic_product(const hs_dynamic *product, const int *cancel, hs_dy
     hs__timed *heap = malloc((size_t)product->p * sizeof *heap);
     hs_status status = open_master(&m) && heap ? HS_OK : HS_ERROR_MEMORY;
     if (!status) status = serve_all(&m, heap, cancel);
-    if (!status) status = certify_volume(&m, m.sent, certificate);
+    if (!status) status = certify_volume(&m, certificate);
     double last = 0.0;
     for (int32_t i = 0; i < product->p && !status; i++) last = fmax(last, m.ready[i]);
     if (!status) *makespan = last;

@@ -64,7 +64,8 @@ static void check_times(const hs_dynamic *x, const product *y)
 static void check_blocks(const hs_dynamic *x, const product *y)
 {
     static char held[P][HS_DYNAMIC_OPERANDS][SIDE];
-    int64_t needed[P][HS_DYNAMIC_OPERANDS] = {0}, sent[P] = {0}, counts[P] = {0}, volume = 0;
+    int64_t needed[P][HS_DYNAMIC_OPERANDS] = {0}, sent[P][HS_DYNAMIC_OPERANDS] = {0};
+    int64_t counts[P] = {0}, volume = 0;
     double bound = 0;
     memset(held, 0, sizeof held);
     for (int32_t i = 0; i < count_tasks(x); i++) {
@@ -73,9 +74,10 @@ static void check_blocks(const hs_dynamic *x, const product *y)
         const int64_t block[] = {x->kind ? t->row * n + t->depth : t->row,
                                  x->kind ? t->depth * n + t->col : t->col,
                                  x->kind ? t->row * n + t->col : -1};
-        for (int k = 0; k < HS_DYNAMIC_OPERANDS; k++)
+        for (int k = 0; k < HS_DYNAMIC_OPERANDS; k++) {
             if (block[k] >= 0 && !held[t->worker][k][block[k]]++) needed[t->worker][k]++;
-        sent[t->worker] += t->sent;
+            sent[t->worker][k] += t->sent[k];
+        }
         counts[t->worker]++;
     }
     const int exact = x->method == HS_DYNAMIC_RANDOM || x->method == HS_DYNAMIC_SORTED;
@@ -85,9 +87,9 @@ static void check_blocks(const hs_dynamic *x, const product *y)
             const int64_t got = y->blocks[HS_DYNAMIC_OPERANDS * i + k];
             CHECK(got >= needed[i][k] && got <= (x->kind ? x->n * x->n : x->n));
             if (exact) CHECK(got == needed[i][k]);
+            CHECK(got == sent[i][k]);
             own += got;
         }
-        CHECK(sent[i] == own);
         volume += own;
         const double tasks = (double)counts[i];
         bound += x->kind ? 3 * cbrt(tasks * tasks) : 2 * sqrt(tasks);

@@ -78,7 +78,8 @@ MOST_MESSAGES: int = lib.HS_MATMUL_MOST_MESSAGES
 #: hs_dynamic_task.
 TASK = np.dtype(
     [(name, "i4") for name in ("worker", "row", "col", "depth")]
-    + [("sent", "i8"), ("start", "f8"), ("end", "f8")]
+    + [("sent", "i4", lib.HS_DYNAMIC_OPERANDS), ("start", "f8"), ("end", "f8")],
+    align=True,
 )
 
 #: The numbers of hs_dynamic_kind and hs_dynamic_method, by their names in `dynamic_product`.
@@ -381,8 +382,8 @@ class Demand:
 
     def simulate(
         self, method: str, beta: float, seed: int
-    ) -> tuple[NDArray[Any], NDArray[np.int64], float, dict[str, Any]]:
-        """(tasks,) TASK, (p, 3) blocks, makespan and certificate of hs_dynamic_product."""
+    ) -> tuple[NDArray[Any], float, dict[str, Any]]:
+        """(tasks,) TASK, makespan and certificate of hs_dynamic_product."""
         handle = self._handle
         handle.method, handle.beta, handle.seed = DYNAMIC_METHODS[method], beta, seed
         tasks = np.empty(self._tasks, TASK)
@@ -393,7 +394,7 @@ class Demand:
             lambda cancel: lib.hs_dynamic_product(handle, cancel, *given, makespan, proof),
             self._tasks > LONG // 10,
         )
-        return tasks, blocks, makespan[0], certificate(proof, "volume")
+        return tasks, makespan[0], certificate(proof, "volume")
 
     def bounds(self) -> tuple[float, float]:
         """Volume and makespan of hs_dynamic_bounds."""

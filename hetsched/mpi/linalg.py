@@ -15,7 +15,7 @@ from ..planners.cuboids import Cuboids
 from ..planners.layers import LayersPlan
 from ..planners.matmul import plan_matmul
 from ..planners.partition import Partition
-from ..planners.product import ProductPlan
+from ..planners.product import ProductPlan, is_scattered
 from ..planners.product_methods import plan_of_boxes, plan_of_partition
 from ..planners.star import METHODS as CHUNKS
 from ..planners.star import StarPlan
@@ -265,6 +265,8 @@ def _of_product(
             plan.shape[:2],
             ("C", "element", "rectangle", "rectangles"),
         )
+    elif is_scattered(plan):
+        raise ValueError("plan has boxes of a rank at several places of C, which layers cannot have")
     if plan.shared or plan.triangle:
         raise ValueError(
             "plan is for one machine: its boxes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,13 +34,12 @@ class DynamicProduct(Plan):
     tasks : (t, 4) int64 array
         worker, row, col, depth of each task, in the order in which they were handed out. A worker
         does its tasks in this order. The depth is 0 for "outer".
-    sent : (t,) int64 array
-        Blocks that the worker received for each task, after the task before.
-    blocks : (p, 3) int64 array
-        Blocks of A, B and C that each worker received; 0 of C for "outer". They can be more than
-        its tasks need: "dynamic" also sends blocks for tasks that other workers already have.
+    sent : (t, 3) int64 array
+        Blocks of A, B and C that the worker received for each task, after the task before; 0 of C
+        for "outer". They can be more than its tasks need: "dynamic" also sends blocks for tasks
+        that other workers already have. A block of C is counted once, though it goes back too.
     volume : int
-        Sum of `blocks`, which the certificate is about.
+        Sum of `sent`, which the certificate is about.
     bound : float
         No plan in which each worker has as many tasks sends fewer blocks.
     balanced_bound : float
@@ -61,7 +61,6 @@ class DynamicProduct(Plan):
     kind: str
     tasks: NDArray[np.int64]
     sent: NDArray[np.int64]
-    blocks: NDArray[np.int64]
     volume: int
     balanced_bound: float
     predicted: float | None
@@ -76,8 +75,7 @@ class DynamicProduct(Plan):
         "n": schema.Count(0, engine.DYNAMIC_MOST_TASKS),
         "kind": schema.Text(*KINDS),
         "tasks": schema.Array("i8", "tasks", 4),
-        "sent": schema.Array("i8", "tasks"),
-        "blocks": schema.Array("i8", "p", engine.DYNAMIC_OPERANDS),
+        "sent": schema.Array("i8", "tasks", engine.DYNAMIC_OPERANDS, high=2**31),
         "volume": schema.Integer(),
         "balanced_bound": schema.Real(),
         "predicted": schema.Maybe(schema.Real()),
@@ -102,8 +100,8 @@ class DynamicProduct(Plan):
         if count != total or len(np.unique(_numbers(place, n))) != total:
             raise ValueError(f"tasks must have each of {total} tasks once, got {count}")
         schema.require_able("tasks", self._load(), self.cycle_times)
-        if self.blocks.sum(dtype=np.float64) != self.volume:
-            raise ValueError(f"volume must be the sum of blocks, got {self.volume}")
+        if self.sent.sum() != self.volume:
+            raise ValueError(f"volume must be the sum of sent, got {self.volume}")
         row, col, depth = place
         needed = [(row, depth), (depth, col), (row, col)] if deep else [(row,), (col,)]
         for k, operand in enumerate(needed):
@@ -112,11 +110,16 @@ class DynamicProduct(Plan):
             if (bad := (self.blocks[:, k] < least)).any():
                 i = int(np.argmax(bad))
                 raise ValueError(
-                    f"blocks[{i}, {k}] must be at least {least[i]}, which the tasks need, got"
-                    f" {self.blocks[i, k]}"
+                    f"sent must give worker {i} at least the {least[i]} blocks of {'ABC'[k]} that"
+                    f" its tasks need, got {self.blocks[i, k]}"
                 )
-        if (np.bincount(worker, self.sent, p) != self.blocks.sum(axis=1)).any():
-            raise ValueError("sent must sum to the blocks of each worker")
+
+    @cached_property
+    def blocks(self) -> NDArray[np.int64]:
+        """(p, 3) blocks of A, B and C that each worker received."""
+        found = np.zeros((len(self.names), engine.DYNAMIC_OPERANDS), np.int64)
+        np.add.at(found, self.tasks[:, 0], self.sent)
+        return check.frozen(found)
 
     def _on(self, platform: Platform) -> Plan:
         """The same tasks in the same order."""
@@ -212,8 +215,8 @@ def dynamic_product(
     Returns
     -------
     DynamicProduct
-        What was decided in the simulated run. `Pool.run` repeats it for kind "outer". The
-        certificate is about the volume. For one worker it is optimal.
+        What was decided in the simulated run. `Pool.run` repeats it. The certificate is about the
+        volume. For one worker it is optimal.
 
     Raises
     ------
@@ -264,7 +267,7 @@ def dynamic_product(
     try:
         balanced, ideal = usual.bounds()
         drifting = usual if changes is None else engine.Demand(n, kind, times, changes)
-        tasks, blocks, end, proof = drifting.simulate(method, beta or 0.0, seed)
+        tasks, end, proof = drifting.simulate(method, beta or 0.0, seed)
     except ValueError:  # all arguments are in their ranges
         raise ValueError("the makespan overflows: give cycle_times in a larger unit") from None
     if changes is not None:
@@ -280,8 +283,7 @@ def dynamic_product(
         n=n,
         kind=kind,
         tasks=check.frozen(np.stack(places, axis=1).astype(np.int64)),
-        sent=check.frozen(tasks["sent"].copy()),
-        blocks=check.frozen(blocks),
+        sent=check.frozen(tasks["sent"].astype(np.int64)),
         balanced_bound=balanced,
         predicted=None if threshold is None else usual.predict(threshold),
         makespan=end,

@@ -337,33 +337,32 @@ def plan_of_demand(
     flops_per_update: float,
     communication: str,
 ) -> ProductPlan:
-    """The product over the tasks of a demand-driven run, of which the blocks are cut evenly.
+    """The product over the tasks of a demand-driven run. All sides are cut as evenly as possible.
 
-    A block that is sent counts with the average size of the blocks of A and B.
+    A block of A or B that is sent counts with the average size of its operand's blocks; blocks of C
+    are sent for the sum of layers.
     """
-    if given.kind != "outer":
-        raise ValueError(
-            f"plan is of kind {given.kind!r}: its workers share the blocks of C, and only kind"
-            " 'outer' runs"
-        )
     if len(given.names) != len(platform):
         raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
     _require_at_once(communication)
     task = Task((m, n, k), platform, 1, communication, itemsize, flops_per_update, False)
-    if given.n == 0 and m and n:
+    if not (m and n and k):
+        return _plan(_best("columns", task)[0])  # nothing to divide
+    if not given.n:
         raise ValueError(f"plan has no blocks, but C has shape ({m}, {n})")
-    places = np.arange(given.n + 1)
-    rows, cols = places * m // max(given.n, 1), places * n // max(given.n, 1)
-    boxes = np.zeros((len(given.tasks), 7), np.int64)
-    boxes[:, 0], row, col = given.tasks[:, :3].T
-    boxes[:, 1], boxes[:, 4] = rows[row], np.diff(rows)[row]
-    boxes[:, 2], boxes[:, 5] = cols[col], np.diff(cols)[col]
-    boxes[:, 6] = k
-    some = (boxes[:, 4:6] > 0).all(axis=1)
-    sent = given.sent * (itemsize * k * (m + n) / (2 * max(given.n, 1)))
-    chosen = engine.as_boxes(boxes[some]), np.ascontiguousarray(sent[some])
-    schedule = task.engine.schedule(*chosen)
-    return _plan(Candidate(task, given.method, chosen, schedule))
+    deep, boxes = given.kind == "matrix", np.zeros((len(given.tasks), 7), np.int64)
+    boxes[:, 0] = given.tasks[:, 0]
+    for axis, side in enumerate((m, n, k)):
+        parts = given.n if deep or axis < 2 else 1
+        cuts = np.arange(parts + 1) * side // parts
+        place = given.tasks[:, 1 + axis]
+        boxes[:, 1 + axis], boxes[:, 4 + axis] = cuts[place], np.diff(cuts)[place]
+    some = (boxes[:, 4:] > 0).all(axis=1)
+    bytes_of_blocks = itemsize * np.array([m * k, k * n]) / given.n ** (2 if deep else 1)
+    sent = np.ascontiguousarray(given.sent[some, :2] @ bytes_of_blocks)
+    (chosen, _), layers = task.engine.layers(engine.as_boxes(boxes[some]))
+    schedule = task.engine.schedule(chosen, sent, layers=layers)
+    return _plan(Candidate(task, given.method, (chosen, sent), schedule, layers=layers))
 
 
 def plan_of_mesh(

@@ -422,10 +422,10 @@ class Pool:
         ----------
         plan : Plan
             For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
-            square blocks, `cuboids` of the iterations, a `dynamic_product` of kind "outer" (C is
-            cut as evenly as possible), or a plan of `layers_star`, `layers_mesh` or
-            `layers_network`, with n elements or blocks of the inner dimension. For Python
-            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
+            square blocks, `cuboids` of the iterations, a `dynamic_product` (the sides are cut as
+            evenly as possible), or a plan of `layers_star`, `layers_mesh` or `layers_network`, with
+            n elements or blocks of the inner dimension. For Python functions: a plan of
+            `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
             The operands. For tasks and loads A is a function and B are the data for it.
         out : ndarray, optional

@@ -29,9 +29,9 @@ def operands_of(task: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
 
 def handed_out(
     n: int, axes: int, times: Sequence[float], method: str, beta: float, seed: int
-) -> tuple[list[tuple[int, ...]], list[int], list[set]]:
-    """(worker, *task) of each task in the order of the requests, the blocks sent with each, and
-    the blocks of each worker at the end."""
+) -> tuple[list[tuple[int, ...]], list[list[int]], list[set]]:
+    """(worker, *task) of each task in the order of the requests, the blocks of A, B and C sent with
+    each, and the blocks of each worker at the end."""
     random = draws(seed)
     every = list(itertools.product(range(n), repeat=axes))
     left = list(every)
@@ -50,12 +50,13 @@ def handed_out(
         left.pop()
         send(worker, task)
         log.append((worker, *task))
-        sent.append(len(held[worker]) - before)
+        names = [name for name, _ in held[worker] - before]
+        sent.append([names.count(name) for name in "ABC"])
         ready[worker] += times[worker]
 
     while left:
         worker = min(range(len(times)), key=lambda w: ready[w])
-        before = len(held[worker])
+        before = set(held[worker])
         growing = method == "dynamic" or (
             method == "dynamic-2phases" and len(left) >= math.exp(-beta) * len(every)
         )
@@ -82,5 +83,5 @@ def handed_out(
             for task in fresh:
                 if task in left:
                     give(worker, task, before)
-                    before = len(held[worker])
+                    before = set(held[worker])
     return log, sent, held

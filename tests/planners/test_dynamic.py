@@ -15,7 +15,9 @@ from oracles.dynamic import handed_out
 from validators import validate
 
 import hetsched as hs
+from hetsched.planners.cover import require_boxes
 from hetsched.planners.dynamic import KINDS, METHODS
+from hetsched.planners.product_methods import plan_of_demand
 
 AXES = {"outer": 2, "matrix": 3}
 
@@ -61,8 +63,9 @@ def test_small_sizes(kind, method):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["random", "dynamic", "dynamic-2phases"])
 def test_expected_volume(kind, method):
-    """The mean of draws is within 5 % of the prediction, for "dynamic" 15 %: it ends when workers
-    have few indices left to draw, which the differential equation smooths."""
+    """The mean of draws is near the prediction. Of "dynamic" it is below: a worker with few indices
+    left to draw gets batches, where the differential equation has single tasks."""
+    near = {"random": 0.02, "dynamic": 0.15, "dynamic-2phases": 0.07}[method]
     rng = np.random.default_rng(1)
     n = 60 if kind == "outer" else 20
     for p in (10, 40):
@@ -72,7 +75,7 @@ def test_expected_volume(kind, method):
             for seed in range(many(10, 4))
         ]
         mean = np.mean([plan.volume for plan in plans])
-        assert mean == pytest.approx(plans[0].predicted, rel=0.15 if method == "dynamic" else 0.05)
+        assert mean == pytest.approx(plans[0].predicted, rel=near)
 
 
 @pytest.mark.parametrize(("kind", "n", "p"), [("outer", 100, 20), ("matrix", 40, 100)])
@@ -112,11 +115,12 @@ def test_scaled_and_permuted():
     twice = hs.dynamic_product(12, 2 * times)
     assert np.array_equal(twice.tasks, plan.tasks)
     assert twice.makespan == 2 * plan.makespan
-    # the names of workers do not matter where no two ask at the same time: here only at the start
+    # one task at a time: who asks first is decided by the times alone, but at the start
     odd = np.sqrt([2.0, 3.0, 5.0, 7.0])
     one = hs.dynamic_product(12, odd, method="sorted")
-    two = hs.dynamic_product(12, odd[::-1], method="sorted")
-    assert one.makespan == pytest.approx(two.makespan, rel=0.1)
+    two = hs.dynamic_product(12, odd[::-1], method="random")
+    assert one.load.tolist() == two.load.tolist()[::-1]
+    assert one.makespan == two.makespan
     useless = hs.dynamic_product(12, [*times, math.inf])
     assert np.array_equal(useless.tasks, plan.tasks)
     assert useless.volume == plan.volume
@@ -158,37 +162,44 @@ class TestDrift:
         assert late.to_dict() == plan.to_dict()
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sizes", [(50, 60, 20), (3, 4, 5), (8, 1, 1), (0, 5, 3), (5, 6, 0)])
-def test_runs(method, sizes, rng):
-    m, n, k = sizes
+def test_runs(kind, method, sizes):
+    (m, n, k), rng = sizes, np.random.default_rng(0)
     A, B = rng.standard_normal((m, k)), rng.standard_normal((k, n))
-    plan = hs.dynamic_product(8, [1.0, 2.0], method=method)
-    with hs.Pool(2) as pool:
+    plan = hs.dynamic_product(6, [1.0, 2.0, 2.0], kind=kind, method=method)
+    with hs.Pool(3) as pool:
         C, trace = pool.run(plan, A, B, trace=True)
         np.testing.assert_allclose(C, A @ B, rtol=1e-12, atol=1e-12)
-        assert {event.worker for event in trace.events} <= {0, 1}
+        assert {event.worker for event in trace.events} <= {0, 1, 2}
         out = np.ones((m, n))
         pool.run(plan, A, B, out, 2.0, 0.5)
         np.testing.assert_allclose(out, 2 * A @ B + 0.5, rtol=1e-12, atol=1e-12)
 
 
-def test_emulated_run():
-    """Transfers are those of the plan: twice the blocks take twice the time."""
-    platform = hs.Platform.star([1.0, 2.0], [3.0, 3.0])
-    plans = [hs.dynamic_product(4, platform, method=m) for m in ("random", "dynamic-2phases")]
-    A = np.ones((80, 80))
-    with hs.Pool(platform, emulate=True) as pool:
-        for plan in plans:
-            C, trace = pool.run(plan, A, A, communication="pcss", trace=True)
-            assert (C == 80).all()
-            data = sum(plan.sent) * 8 * 80 * 20 / 1e9 * 3.0
-            moved = sum(e.end - e.start for e in trace.events if e.kind == "transfer")
-            assert moved >= data * pool_scale(trace, plan) * 0.99 or data == 0
-
-
-def pool_scale(trace, plan):
-    return 1.0
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_as_a_product(kind, method):
+    """The boxes of the run: the same tasks in the same order, the same bytes, the same time."""
+    platform = hs.Platform.star([1.0, 2.0, 3.5], unit=hs.Unit.gigaflop())
+    plan, side = hs.dynamic_product(6, platform, kind=kind, method=method), 120
+    found = plan_of_demand(plan, side, side, side, platform, 8, 2.0, "once")
+    require_boxes(found)
+    assert found.boxes[:, 0].tolist() == plan.tasks[:, 0].tolist()
+    assert (found.boxes[:, 1:4] // 20).tolist() == plan.tasks[:, 1:].tolist()
+    depth = 20 if kind == "matrix" else side
+    assert found.boxes[:, 4:].tolist() == [[20, 20, depth]] * len(plan.tasks)
+    assert found.sent.sum() == plan.blocks[:, :2].sum() * 20 * depth * 8
+    end = found.makespan if found.layers is None else found.layers.start
+    assert end == pytest.approx(plan.makespan * 2 * 20 * 20 * depth / 1e9, rel=1e-12)
+    if found.layers is not None:  # each worker has a layer of nearly all of C, and is sent the rest
+        held = sum(
+            np.prod(np.ptp(np.concatenate((own[:, :2], own[:, :2] + 1)), axis=0)) * 400
+            for own in (plan.tasks[plan.tasks[:, 0] == w, 1:] for w in range(3))
+        )
+        added = found.layers.flops.sum() + side * side
+        assert added == held
 
 
 class TestArguments:
@@ -218,15 +229,13 @@ class TestArguments:
         plan = hs.dynamic_product(3, [1.0, 2.0])
         other = plan.tasks.copy()
         other[0] = other[1]
-        fewer, more = plan.blocks.copy(), plan.blocks.copy()
+        fewer = plan.sent.copy()
         fewer[0, 0] -= 1
-        more[0, 0] += 1
         for changed, words in [
             ({"tasks": other}, "each of 9 tasks once"),
             ({"tasks": plan.tasks + [0, 3, 0, 0]}, "must be worker, row, col, depth below"),
-            ({"blocks": fewer, "volume": plan.volume - 1}, "must be at least|sent must sum"),
-            ({"blocks": more, "volume": plan.volume + 1}, "sent must sum to the blocks"),
-            ({"volume": plan.volume + 1}, "volume must be the sum"),
+            ({"sent": fewer, "volume": plan.volume - 1}, "sent must give worker . at least the"),
+            ({"volume": plan.volume + 1}, "volume must be the sum of sent"),
             ({"n": 4}, "each of 16 tasks once"),
         ]:
             with pytest.raises(ValueError, match=words):

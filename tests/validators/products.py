@@ -602,16 +602,15 @@ def _dynamic(plan: hs.DynamicProduct) -> None:
     if plan.method == "sorted":
         assert places == wanted, "the tasks are not sorted"
     held: list[list[set[Any]]] = [[set(), set(), set()] for _ in range(p)]
-    counts, sent = [0] * p, [0] * p
+    counts, received = [0] * p, [[0] * 3 for _ in range(p)]
     for (worker, i, j, k), blocks in zip(tasks, ints("sent", plan.sent), strict=True):
         new = [(i, k), (k, j), (i, j)] if deep else [(i,), (j,)]
         for operand, block in zip(held[worker], new, strict=False):
             operand.add(block)
         counts[worker] += 1
-        sent[worker] += blocks
+        received[worker] = [a + b for a, b in zip(received[worker], blocks, strict=True)]
     dealt(counts, None, times)
-    received = ints("blocks", plan.blocks, (p, 3))
-    assert sent == [sum(row) for row in received], "sent are other blocks than blocks"
+    same("blocks", plan.blocks, received)
     for worker in range(p):
         needed = [len(operand) for operand in held[worker]]
         if plan.method in ("random", "sorted"):

@@ -105,8 +105,9 @@ HS_API hs_status hs_domain_zones(int64_t rows, int64_t cols, int64_t row_unit, i
                                  int64_t *rects);
 
 /* The sum of layers at the end. If the boxes of different workers cover the same part of C, each
- * worker adds up its own boxes in a layer. When all boxes are done, each worker sums some rows of
- * C, and receives the parts of these rows that other workers hold.
+ * worker adds up its own boxes in a layer, the least rectangle of C around them. When all boxes are
+ * done, each worker sums some rows of C, and receives the parts of these rows that other workers
+ * hold.
  *   rows   [p + 1] worker i sums rows rows[i] .. rows[i + 1] - 1; from 0 to m
  *   sent   [p] bytes that each worker receives
  *   flops  [p] additions of each worker */
@@ -119,8 +120,7 @@ typedef struct hs_layer_sum {
  * Rows are divided by hs_distribute over the speeds of the workers with boxes; an addition of
  * complex numbers counts as two flops.
  *   count    >= 0
- *   given    [count] in the order of the port; all numbers >= 0. If some box has a depth > 0, all
- *            boxes of a worker must have the same rows and columns
+ *   given    [count] in the order of the port; all numbers >= 0
  *   boxes    [count] out: box_count of them
  *   sent     [count] out
  *   sum      its arrays: out, if *layered is 1
@@ -291,11 +291,11 @@ typedef struct hs_dynamic {
 } hs_dynamic;
 enum { HS_DYNAMIC_MOST_TASKS = 1000000 };
 
-/* A task that was handed out. `sent` counts the blocks that its worker received after its task
- * before, so that they sum to all blocks; depth is 0 for HS_DYNAMIC_OUTER. */
+/* A task that was handed out. `sent` counts the blocks of A, B and C that its worker received after
+ * its task before, so that they sum to all blocks; depth is 0 for HS_DYNAMIC_OUTER. */
 typedef struct hs_dynamic_task {
     int32_t worker, row, col, depth;
-    int64_t sent;
+    int32_t sent[HS_DYNAMIC_OPERANDS];
     double start, end;
 } hs_dynamic_task;
 
