@@ -332,8 +332,7 @@ static void dynamic(bytes *in)
     int64_t *blocks = new_buffer(in, HS_DYNAMIC_OPERANDS * workers * sizeof *blocks);
     double *makespan = new_output(in, sizeof *makespan);
     hs_certificate certificate;
-    const hs_status status =
-        hs_dynamic_product(&x, NULL, tasks, blocks, makespan, &certificate);
+    const hs_status status = hs_dynamic_product(&x, NULL, tasks, blocks, makespan, &certificate);
     planner_status(in, status, 0);
     if (status) return;
     HOLDS(*ideal <= *makespan * (1 + 1e-9) + 1e-300 && certificate.bound <= certificate.value);

@@ -16,12 +16,12 @@ typedef struct {
     int32_t *task;     /* [all] */
     int32_t *position; /* [all] of each task in `task`; -1: handed out */
     int32_t first;     /* HS_DYNAMIC_SORTED: all tasks before it are handed out */
-    int32_t *order;    /* [p * axes * n] the indices of each axis, those that a worker knows first */
-    int32_t *known;    /* [p] indices of each axis that a worker has been given while growing */
-    uint8_t *held;     /* [p * axes * blocks of an operand] whether a worker has a block */
-    int32_t *sent;     /* [p * operands] blocks that a worker has received after its last task */
-    int64_t *counts;   /* [p] its tasks */
-    double *ready;     /* [p] end of its last task */
+    int32_t *order;  /* [p * axes * n] the indices of each axis, those that a worker knows first */
+    int32_t *known;  /* [p] indices of each axis that a worker has been given while growing */
+    uint8_t *held;   /* [p * axes * blocks of an operand] whether a worker has a block */
+    int32_t *sent;   /* [p * operands] blocks that a worker has received after its last task */
+    int64_t *counts; /* [p] its tasks */
+    double *ready;   /* [p] end of its last task */
     uint64_t random;
     hs_dynamic_task *tasks;
     int64_t *blocks;
@@ -71,8 +71,8 @@ static void hand_out(master *m, int32_t worker, int32_t number)
     int32_t *sent = m->sent + HS_DYNAMIC_OPERANDS * (size_t)worker;
     memcpy(task->sent, sent, sizeof task->sent);
     memset(sent, 0, sizeof task->sent);
-    task->end = hs__end_work(x->p, x->cycle_times, x->changes, worker, task->start,
-                             x->cycle_times[worker]);
+    task->end =
+        hs__end_work(x->p, x->cycle_times, x->changes, worker, task->start, x->cycle_times[worker]);
     m->ready[worker] = task->end;
 }
 
@@ -187,8 +187,8 @@ static hs_status certify_volume(const master *m, hs_certificate *certificate)
     int64_t volume = 0, bound = 0;
     for (int32_t i = 0; i < p; i++) bound += hs__dynamic_least(m->product, m->counts[i]);
     for (int64_t i = 0; i < HS_DYNAMIC_OPERANDS * (int64_t)p; i++) volume += m->blocks[i];
-    const hs_status status = hs_certificate_of("volume", HS_MINIMISED, (double)volume,
-                                               (double)bound, certificate);
+    const hs_status status =
+        hs_certificate_of("volume", HS_MINIMISED, (double)volume, (double)bound, certificate);
     if (!status && certificate->optimal) certificate->scope = "plans with these loads";
     return status;
 }
@@ -207,8 +207,8 @@ static bool open_master(master *m)
     m->sent = calloc(p, HS_DYNAMIC_OPERANDS * sizeof *m->sent);
     m->counts = calloc(p, sizeof *m->counts);
     m->ready = calloc(p, sizeof *m->ready);
-    if (!m->task || !m->position || !m->order || !m->known || !m->held || !m->sent ||
-        !m->counts || !m->ready)
+    if (!m->task || !m->position || !m->order || !m->known || !m->held || !m->sent || !m->counts ||
+        !m->ready)
         return false;
     for (int32_t i = 0; i < m->all; i++) m->task[i] = m->position[i] = i;
     for (size_t i = 0; grows && i < p * axes * n; i++) m->order[i] = (int32_t)(i % n);

@@ -126,7 +126,8 @@ hs_status hs_dynamic_predict(const hs_dynamic *product, double beta, double *vol
     if (!hs__dynamic_valid(product) || !(beta >= 0.0) || !volume) return HS_ERROR_VALUE;
     const double unit = least_time(product, product->cycle_times);
     const double speed = speed_of_all(product, product->cycle_times, unit);
-    *volume = product->n ? expect_volume(product, unit, speed, fmin(beta, most_beta(product))) : 0.0;
+    *volume =
+        product->n ? expect_volume(product, unit, speed, fmin(beta, most_beta(product))) : 0.0;
     return HS_OK;
 }
 

@@ -371,12 +371,12 @@ class Demand:
     ) -> None:
         self._p, self._tasks = len(times), n ** (3 if kind == "matrix" else 2)
         moments, rows = (np.empty(0), np.empty(0)) if changes is None else changes
-        self._held = doubles(times), doubles(moments), _flat(rows, len(moments) * self._p)
-        drift = ffi.new("hs_speed_changes *", (len(moments), *self._held[1:]))
-        self._held += (drift,)
+        own, views = doubles(times), (doubles(moments), _flat(rows, len(moments) * self._p))
+        drift = ffi.new("hs_speed_changes *", (len(moments), *views))
+        self._held = own, views, drift
         self._handle = ffi.new(
             "hs_dynamic *",
-            {"p": self._p, "cycle_times": self._held[0], "n": n, "kind": DYNAMIC_KINDS[kind]},
+            {"p": self._p, "cycle_times": own, "n": n, "kind": DYNAMIC_KINDS[kind]},
         )
         self._handle.changes = ffi.NULL if changes is None else drift
 

@@ -266,7 +266,9 @@ def _of_product(
             ("C", "element", "rectangle", "rectangles"),
         )
     elif is_scattered(plan):
-        raise ValueError("plan has boxes of a rank at several places of C, which layers cannot have")
+        raise ValueError(
+            "plan has boxes of a rank at several places of C, which layers cannot have"
+        )
     if plan.shared or plan.triangle:
         raise ValueError(
             "plan is for one machine: its boxes"

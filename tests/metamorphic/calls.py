@@ -60,7 +60,7 @@ def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
     return honours
 
 
-def _asked_tasks(given: Arguments, plan: Any) -> None:
+def _each_task(given: Arguments, plan: Any) -> None:
     count = given["n"] ** (3 if given["kind"] == "matrix" else 2)
     assert len(plan.tasks) == count, f"{len(plan.tasks)} tasks, not {count}"
 
@@ -254,7 +254,7 @@ CALLS: dict[str, Call] = {
         free=("cycle_times",),
         workers=("cycle_times", "speeds"),
         useless={"cycle_times": math.inf, "speeds": 0.0},
-        honours=_asked_tasks,
+        honours=_each_task,
         comparable=lambda given: False,  # other draws and other loads
     ),
     "assign": Call(hs.assign, ("costs",), honours=_like_costs),

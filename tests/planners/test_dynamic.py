@@ -156,9 +156,7 @@ class TestDrift:
 
     def test_no_change_is_no_drift(self):
         plan = hs.dynamic_product(9, self.times, seed=3)
-        late = hs.dynamic_product(
-            9, self.times, seed=3, drift=[(1e9, hs.Platform.star([1, 1, 1]))]
-        )
+        late = hs.dynamic_product(9, self.times, seed=3, drift=[(1e9, hs.Platform.star([1, 1, 1]))])
         assert late.to_dict() == plan.to_dict()
 
 
@@ -246,8 +244,8 @@ class TestArguments:
         with hs.Pool(2) as pool:
             with pytest.raises(ValueError, match="the pool has 2"):
                 pool.run(hs.dynamic_product(3, [1.0] * 3), ones, ones)
+            plan = hs.dynamic_product(3, [1.0] * 2)
             with pytest.raises(ValueError, match="communication must be one of once"):
-                plan = hs.dynamic_product(3, [1.0] * 2)
                 pool.run(plan, ones, ones, communication="sequential")
             with pytest.raises(ValueError, match="plan has no blocks"):
                 pool.run(hs.dynamic_product(0, [1.0] * 2), ones, ones)
