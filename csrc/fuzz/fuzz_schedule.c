@@ -323,13 +323,14 @@ static void dynamic(bytes *in)
     planner_status(in, hs_dynamic_bounds(&x, volume, ideal), 0);
     next_call(in);
     double *predicted = new_output(in, sizeof *predicted), *beta = new_output(in, sizeof *beta);
-    if (hs_dynamic_beta(&x, beta) == HS_OK) {
+    if (hs_dynamic_beta(&x, NULL, beta) == HS_OK) {
         HOLDS(*beta >= 0.0 && hs_dynamic_predict(&x, *beta, predicted) == HS_OK);
         HOLDS(*predicted >= 0.0 && isfinite(*predicted));
     } else HOLDS(outputs_untouched(in));
     if (x.n > 9) return;
     hs_dynamic_task *tasks = new_buffer(in, MOST_TASKS * sizeof *tasks);
     int64_t *blocks = new_buffer(in, HS_DYNAMIC_OPERANDS * workers * sizeof *blocks);
+    next_call(in);
     double *makespan = new_output(in, sizeof *makespan);
     hs_certificate certificate;
     const hs_status status = hs_dynamic_product(&x, NULL, tasks, blocks, makespan, &certificate);

@@ -8,9 +8,11 @@
  * worker k a fraction x^(d - 1) of the blocks of each operand. A block that worker k then lacks has
  * n tasks, a fraction f / (1 - x^d) of which are left; each of them goes to worker k with
  * probability s_k, and the block is sent if at least one does. */
+#include "schedule/dynamic.h"
+
 #include <math.h>
 
-#include "schedule/dynamic.h"
+#include "core/cancel.h"
 
 bool hs__dynamic_valid(const hs_dynamic *x)
 {
@@ -131,7 +133,7 @@ hs_status hs_dynamic_predict(const hs_dynamic *product, double beta, double *vol
     return HS_OK;
 }
 
-hs_status hs_dynamic_beta(const hs_dynamic *product, double *beta)
+hs_status hs_dynamic_beta(const hs_dynamic *product, const int *cancel, double *beta)
 {
     enum { COARSE = 64, HALVINGS = 40 };
     static const double GOLDEN = 0.6180339887498949;
@@ -142,6 +144,7 @@ hs_status hs_dynamic_beta(const hs_dynamic *product, double *beta)
     int best = 0;
     double least = INFINITY;
     for (int i = 0; i <= COARSE && most > 0.0; i++) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         const double volume = expect_volume(product, unit, speed, most * i / COARSE);
         if (volume < least) {
             least = volume;
@@ -152,6 +155,7 @@ hs_status hs_dynamic_beta(const hs_dynamic *product, double *beta)
     double low = most * hs__max(best - 1, 0) / COARSE;
     double high = most * hs__min(best + 1, COARSE) / COARSE;
     for (int i = 0; i < HALVINGS && low < high; i++) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         const double step = GOLDEN * (high - low);
         if (expect_volume(product, unit, speed, high - step) <
             expect_volume(product, unit, speed, low + step))

@@ -815,7 +815,7 @@ static hs_status dynamic_predict(void)
 static hs_status dynamic_beta(void)
 {
     const hs_dynamic product = demand_of(AT(1, times));
-    return hs_dynamic_beta(AT(0, &product), AT(2, &one));
+    return hs_dynamic_beta(AT(0, &product), stop, AT(2, &one));
 }
 
 /* ---- certificates, boxes, kernels, pools ---- */
@@ -1219,7 +1219,7 @@ static const struct {
     {"hs_dynamic_product", dynamic_product, 6, 0, 1},
     {"hs_dynamic_bounds", dynamic_bounds, 4, 0, 0},
     {"hs_dynamic_predict", dynamic_predict, 3, 0, 0},
-    {"hs_dynamic_beta", dynamic_beta, 3, 0, 0},
+    {"hs_dynamic_beta", dynamic_beta, 3, 0, 1},
     {"hs_certificate_of", certificate_of, 2, 0, 0},
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},

@@ -176,7 +176,7 @@ static void predictions(void)
         for (int i = 0; i < P; i++) times[i] = 1 + check_random(5);
         hs_dynamic x = {.p = P, .cycle_times = times, .n = round % 2 ? 9 : 27, .kind = round % 2};
         double beta, best, other, mean = 0;
-        CHECK(hs_dynamic_beta(&x, &beta) == HS_OK && beta >= 0);
+        CHECK(hs_dynamic_beta(&x, NULL, &beta) == HS_OK && beta >= 0);
         CHECK(hs_dynamic_predict(&x, beta, &best) == HS_OK);
         for (int i = 0; i < 100; i++) {
             CHECK(hs_dynamic_predict(&x, 0.1 * i, &other) == HS_OK);
@@ -222,7 +222,7 @@ static void refusals(void)
         CHECK(hs_dynamic_bounds(&wrong[k], &volume, &makespan) == HS_ERROR_VALUE);
         if (k >= 9) continue;
         CHECK(hs_dynamic_predict(&wrong[k], 1, &volume) == HS_ERROR_VALUE);
-        CHECK(hs_dynamic_beta(&wrong[k], &beta) == HS_ERROR_VALUE);
+        CHECK(hs_dynamic_beta(&wrong[k], NULL, &beta) == HS_ERROR_VALUE);
     }
     const hs_dynamic right = {.p = 2, .cycle_times = times, .n = 3};
     CHECK(hs_dynamic_predict(&right, NAN, &volume) == HS_ERROR_VALUE);
@@ -231,7 +231,7 @@ static void refusals(void)
     const hs_dynamic nothing = {.p = 2, .cycle_times = times};
     CHECK(hs_dynamic_product(&nothing, NULL, NULL, found.blocks, &makespan, &found.c) == HS_OK);
     CHECK(makespan == 0 && found.c.value == 0 && found.c.optimal);
-    CHECK(hs_dynamic_beta(&nothing, &beta) == HS_OK && beta == 0);
+    CHECK(hs_dynamic_beta(&nothing, NULL, &beta) == HS_OK && beta == 0);
     CHECK(hs_dynamic_predict(&nothing, 1, &volume) == HS_OK && volume == 0);
     const int stop = 1;
     CHECK(hs_dynamic_product(&right, &stop, found.tasks, found.blocks, &makespan, &found.c) ==

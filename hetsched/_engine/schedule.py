@@ -411,7 +411,9 @@ class Demand:
     def beta(self) -> float:
         """hs_dynamic_beta."""
         found = ffi.new("double *")
-        check_status(lib.hs_dynamic_beta(self._handle, found))
+        cancellable(
+            lambda cancel: lib.hs_dynamic_beta(self._handle, cancel, found), self._p > LONG // 100
+        )
         return float(found[0])
 
 

@@ -15,6 +15,7 @@ from oracles.dynamic import handed_out
 from validators import validate
 
 import hetsched as hs
+from hetsched.mpi.linalg import _of_product
 from hetsched.planners.cover import require_boxes
 from hetsched.planners.dynamic import KINDS, METHODS
 from hetsched.planners.product_methods import plan_of_demand
@@ -249,3 +250,10 @@ class TestArguments:
                 pool.run(plan, ones, ones, communication="sequential")
             with pytest.raises(ValueError, match="plan has no blocks"):
                 pool.run(hs.dynamic_product(0, [1.0] * 2), ones, ones)
+
+    def test_ranks_have_layers_in_one_place(self):
+        platform = hs.Platform.star([1.0, 2.0], unit=hs.Unit.gigaflop())
+        plan = hs.dynamic_product(3, platform, kind="matrix")
+        boxes = plan_of_demand(plan, 9, 9, 9, platform, 8, 2.0, "once")
+        with pytest.raises(ValueError, match="boxes of a rank at several places of C"):
+            _of_product(boxes, (9, 9, 9), np.dtype(np.float64), 2)

@@ -333,7 +333,7 @@ HS_API hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, do
 HS_API hs_status hs_dynamic_predict(const hs_dynamic *product, double beta, double *volume);
 
 /* Finds the threshold beta with the least predicted volume. O(p) for each of 150 thresholds. */
-HS_API hs_status hs_dynamic_beta(const hs_dynamic *product, double *beta);
+HS_API hs_status hs_dynamic_beta(const hs_dynamic *product, const int *cancel, double *beta);
 
 /* ---- the best plan --------------------------------------------------------------------------- */
 
