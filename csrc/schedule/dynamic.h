@@ -22,9 +22,9 @@ static inline int64_t hs__dynamic_tasks(const hs_dynamic *x)
 }
 
 /* Returns whether all fields but method and beta are in their ranges. */
-bool hs__dynamic_valid(const hs_dynamic *product);
+bool hs__dynamic_valid(const hs_dynamic *x);
 
 /* Returns the least number of blocks with which a worker can do so many tasks. */
-int64_t hs__dynamic_least(const hs_dynamic *product, int64_t tasks);
+int64_t hs__dynamic_least(const hs_dynamic *x, int64_t tasks);
 
 #endif
