@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -164,7 +165,9 @@ def _numbers(digits: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
 def _last_end(counts: NDArray[np.int64], times: NDArray[np.float64]) -> float:
     """When the last worker ends, each task added to the end of the one before."""
     busy = zip(counts.tolist(), times.tolist(), strict=True)
-    return max(float(np.cumsum(np.full(count, time))[-1]) if count else 0.0 for count, time in busy)
+    with np.errstate(over="ignore"):
+        ends = [float(np.cumsum(np.full(count, time))[-1]) for count, time in busy if count]
+    return max(ends, default=0.0)
 
 
 def dynamic_product(
@@ -268,10 +271,12 @@ def dynamic_product(
         balanced, ideal = usual.bounds()
         drifting = usual if changes is None else engine.Demand(n, kind, times, changes)
         tasks, end, proof = drifting.simulate(method, beta or 0.0, seed)
+        if changes is not None:
+            end = _last_end(np.bincount(tasks["worker"], minlength=len(times)), times)
+        if not math.isfinite(end):
+            raise ValueError
     except ValueError:  # all arguments are in their ranges
         raise ValueError("the makespan overflows: give cycle_times in a larger unit") from None
-    if changes is not None:
-        end = _last_end(np.bincount(tasks["worker"], minlength=len(times)), times)
     thresholds = {_PHASES: beta, "dynamic": np.inf, "random": 0.0}
     threshold = thresholds.get(method)
     places = [tasks[name] for name in ("worker", "row", "col", "depth")]

@@ -216,6 +216,11 @@ class TestArguments:
             ({"drift": 3}, TypeError, "drift must be a sequence"),
             ({"drift": [(1.0, hs.Platform.star([1.0]))]}, ValueError, "drift.0. has 1 workers"),
             ({"cycle_times": [1e308, 1e308]}, ValueError, "the makespan overflows"),
+            (
+                {"cycle_times": [1.0, 1e308], "drift": [(0.0, hs.Platform.star([1.0, 0.1]))]},
+                ValueError,
+                "the makespan overflows",
+            ),
             ({"cycle_times": [0.0, 1.0]}, ValueError, "cycle_times.0. must be positive"),
         ]:
             given = {"n": 3, "cycle_times": [1.0, 2.0]} | options
