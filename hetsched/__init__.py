@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .planners.cuboids import Cuboids, cuboids
     from .planners.distribute import Distribution, DistributionStack, distribute
     from .planners.divisible import DivisibleLoad, divisible_load
+    from .planners.dynamic import DynamicProduct, dynamic_product
     from .planners.factor import FactorPlan, plan_factor, plan_lu
     from .planners.layers import LayersPlan, layers_star
     from .planners.lu_grid import LuGrid, lu_grid
@@ -95,6 +96,7 @@ _PUBLIC = {
     "planners.cuboids": ("Cuboids", "cuboids"),
     "planners.distribute": ("Distribution", "DistributionStack", "distribute"),
     "planners.divisible": ("DivisibleLoad", "divisible_load"),
+    "planners.dynamic": ("DynamicProduct", "dynamic_product"),
     "planners.layers": ("LayersPlan", "layers_star"),
     "planners.factor": ("FactorPlan", "plan_factor", "plan_lu"),
     "planners.lu_grid": ("LuGrid", "lu_grid"),
@@ -161,6 +163,7 @@ __all__ = [
     "DistributionStack",
     "DivisibleLoad",
     "Domain",
+    "DynamicProduct",
     "EmulationWarning",
     "FilesPlan",
     "FilesProduct",
@@ -212,6 +215,7 @@ __all__ = [
     "distribute",
     "distribute_profile",
     "divisible_load",
+    "dynamic_product",
     "eigh",
     "eigvalsh",
     "gram",

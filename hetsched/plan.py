@@ -45,6 +45,7 @@ KINDS = {
     "Distribution": "planners.distribute",
     "DistributionStack": "planners.distribute",
     "DivisibleLoad": "planners.divisible",
+    "DynamicProduct": "planners.dynamic",
     "FilesPlan": "files.plan",
     "InstallmentPlan": "planners.mesh",
     "LayersPlan": "planners.layers",
@@ -652,7 +653,7 @@ def certified(bound: float, *, maximised: bool = False, **value: float) -> dict[
     return certificate_of(name, own, bound, maximised)
 
 
-def trusted(kind: type[P], **given: Any) -> P:
+def trusted(kind: type[P], /, **given: Any) -> P:
     """The plan of a planner, with frozen arrays: it is valid, so most checks are left out.
 
     They would take longer than the planner of a few workers.
@@ -703,7 +704,8 @@ def simulate(
         the platform. Times increase, in the plan's unit of time. Each worker does the same work in
         the same order, and messages take as long as planned. For plans from `distribute`,
         `distribute_profile`, `divisible_load`, `lu_grid`, `lu_pattern`, `max_tasks`, `min_time`,
-        `partition`, `cuboids`, `slice_ring`, and for boxes of `Pool.plan` and `plan_matmul`.
+        `partition`, `cuboids`, `dynamic_product`, `slice_ring`, and for boxes of `Pool.plan` and
+        `plan_matmul`.
 
     Returns
     -------

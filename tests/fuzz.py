@@ -69,6 +69,7 @@ LEFT_OUT = {
             "Distribution",
             "DistributionStack",
             "DivisibleLoad",
+            "DynamicProduct",
             "FilesPlan",
             "FactorPlan",
             "FilesProduct",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import hetsched as hs
+from hetsched.planners.dynamic import METHODS as DEMANDS
 from hetsched.planners.partition import METHODS as PARTITIONS
 from hetsched.planners.stencil import Members
 
@@ -256,6 +257,18 @@ def _cuboids(rng: np.random.Generator) -> Given:
         options["shape"] = (m, n, max(few(rng, 9, 1), -(-len(volumes) // (m * n))))
     options["orders"] = 20
     return (volumes.tolist(),), options
+
+
+def _dynamic(rng: np.random.Generator) -> Given:
+    kind, method = str(rng.choice(["outer", "matrix"])), str(rng.choice(DEMANDS))
+    times = idle(rng, positives(rng, size(rng, 6), 3), math.inf)
+    options: dict[str, Any] = {"kind": kind, "method": method, "seed": int(rng.integers(9))}
+    if method == "dynamic-2phases" and rng.random() < 0.5:
+        options["beta"] = float(rng.choice([0.0, rng.uniform(0, 6)]))
+    if rng.random() < 0.3:
+        faster = positives(rng, len(times), 3)
+        options["drift"] = [(float(times.min() * few(rng, 9)), hs.Platform.star(faster))]
+    return (few(rng, 6 if kind == "matrix" else 12), times.tolist()), options
 
 
 def _assign(rng: np.random.Generator) -> Given:
@@ -533,6 +546,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "wavefront": _wavefront,
     "partition": _partition,
     "cuboids": _cuboids,
+    "dynamic_product": _dynamic,
     "assign": _assign,
     "max_tasks": _max_tasks,
     "min_time": _min_time,

@@ -74,6 +74,7 @@ WAITING = {
         complete,
         lambda p: hs.plan_matmul(96, 96, 96, p, communication="sequential", block=32),
     ),
+    "dynamic": (star, lambda p: hs.dynamic_product(5, p)),
     "divisible": (star, lambda p: hs.divisible_load(20, p, return_ratio=0.5)),
     "max_tasks": (star, lambda p: hs.max_tasks(60, p.cycle_times, send=1, receive=[2, 1, 1])),
     "min_time": (star, lambda p: hs.min_time(12, p.cycle_times, send=2)),

@@ -65,6 +65,8 @@ def made():
     yield hs.partition(star)
     yield hs.cuboids([5, 3, 2, 0])
     yield hs.cuboids([5, 3, 2], shape=(7, 9, 4))
+    yield hs.dynamic_product(6, [5, 9, 4])
+    yield hs.dynamic_product(3, [5, 9, np.inf], kind="matrix", method="sorted")
     yield hs.max_tasks(28, [5, 9, 30], send=[3, 1, 1], receive=[1, 2, 1])
     yield hs.min_time(9, [5, 9], send=1)
     yield hs.divisible_load(7.0, [5, 9, 4], [0.5, 0.25, 1.0], return_ratio=0.5)
@@ -156,6 +158,7 @@ def work_of(plan):
         "Wavefront": lambda: np.prod(shape),
         "Partition": lambda: np.prod(shape or 1),
         "Cuboids": lambda: np.prod(shape or 1),
+        "DynamicProduct": lambda: len(plan.tasks),
         "MaxTasks": lambda: plan.tasks,
         "MinTime": lambda: plan.tasks,
         "DivisibleLoad": lambda: plan.amount,
@@ -667,6 +670,8 @@ PLANNERS = (
     ("wavefront along", STAR, lambda p: hs.wavefront(5, 9, p, order="along", axis=0)),
     ("partition", STAR, lambda p: hs.partition(p, shape=(9, 8))),
     ("cuboids", STAR, lambda p: hs.cuboids(p, shape=(5, 6, 7))),
+    ("dynamic_product", STAR, lambda p: hs.dynamic_product(7, p)),
+    ("dynamic_product, matrix", STAR, lambda p: hs.dynamic_product(4, p, kind="matrix")),
     ("max_tasks", STAR, lambda p: hs.max_tasks(40, p, send=[3, 1, 1], receive=[1, 2, 1])),
     ("max_tasks, equal links", STAR, lambda p: hs.max_tasks(40, p, send=1)),
     ("min_time", STAR, lambda p: hs.min_time(17, p, send=1, receive=2)),
@@ -804,7 +809,8 @@ class TestOtherWorkers:
     FIXED = ("LuGrid", "MaxTasks", "MinTime", "StarLuPlan")
     # by a linear program in units of its own
     ROUNDED = ("DivisibleLoad", "MeshPlan", "InstallmentPlan")
-    GEOMETRY = ("Partition", "Cuboids", "MaxTasks")  # whose value is no time
+    # whose value is no time
+    GEOMETRY = ("Partition", "Cuboids", "DynamicProduct", "MaxTasks")
 
     @staticmethod
     def changed(platform, work, data):
@@ -901,7 +907,7 @@ class TestOtherWorkers:
         for name in names:
             if hasattr(plan, name) and (name, type(plan)) != ("shares", hs.LayersPlan):
                 assert np.array_equal(getattr(moved, name), getattr(plan, name))
-        if not isinstance(plan, hs.Partition | hs.Cuboids):
+        if not isinstance(plan, hs.Partition | hs.Cuboids | hs.DynamicProduct):
             assert moved.method == "given"
         before, after = (
             np.array(trace.total("compute"))[: len(own)] for trace in (hs.simulate(plan), other)
@@ -938,7 +944,7 @@ class TestOtherWorkers:
             other = self.changed(own, rng.uniform(0.2, 3.0, len(own)), rng.uniform(0.2, 3.0))
             moved = plan.on(other)
             validate(moved)
-            if not isinstance(plan, hs.Partition | hs.Cuboids):
+            if not isinstance(plan, hs.Partition | hs.Cuboids | hs.DynamicProduct):
                 fresh = (
                     hs.max_tasks(moved.T, other, plan.send, plan.receive)
                     if isinstance(plan, hs.MaxTasks)

@@ -300,4 +300,50 @@ static void domains(bytes *in)
         HOLDS(hs_boxes_cover(rows, cols, 1, HS_TRIANGLE_NONE, 0, count, boxes, NULL) == HS_OK);
 }
 
-HARNESS(zones, cannon, triangle, layers, domains, best)
+/* Demand-driven products: each task is handed out once, and no bound is above what was found. */
+static void dynamic(bytes *in)
+{
+    enum { MOST_TASKS = 9 * 9 * 9 };
+    const int any = take_byte(in);
+    const int32_t p = any > 250 ? -1 : draw_small(in, MOST_P);
+    const size_t workers = p > 0 ? (size_t)p : 0;
+    const taste kind = taste_of(in);
+    const double moments[] = {draw_value(in, kind), draw_value(in, kind)};
+    const hs_speed_changes changes = {pick_below(in, 3), moments,
+                                      draw_values(in, 2 * (int64_t)workers, kind)};
+    const hs_dynamic x = {.p = p,
+                          .cycle_times = draw_values(in, (int64_t)workers, kind),
+                          .n = any % 32 == 1 ? draw_extreme(in) : draw_small(in, 9),
+                          .kind = pick_below(in, 16) ? pick_below(in, 2) : pick_below(in, 4) - 1,
+                          .method = pick_below(in, HS_DYNAMIC_METHODS + 2) - 1,
+                          .beta = pick_below(in, 4) ? draw_small(in, 7) : draw_wild(in),
+                          .seed = take_byte(in),
+                          .changes = pick_below(in, 2) ? &changes : NULL};
+    double *volume = new_output(in, sizeof *volume), *ideal = new_output(in, sizeof *ideal);
+    planner_status(in, hs_dynamic_bounds(&x, volume, ideal), 0);
+    next_call(in);
+    double *predicted = new_output(in, sizeof *predicted), *beta = new_output(in, sizeof *beta);
+    if (hs_dynamic_beta(&x, NULL, beta) == HS_OK) {
+        HOLDS(*beta >= 0.0 && hs_dynamic_predict(&x, *beta, predicted) == HS_OK);
+        HOLDS(*predicted >= 0.0 && isfinite(*predicted));
+    } else HOLDS(outputs_untouched(in));
+    if (x.n > 9) return;
+    hs_dynamic_task *tasks = new_buffer(in, MOST_TASKS * sizeof *tasks);
+    int64_t *blocks = new_buffer(in, HS_DYNAMIC_OPERANDS * workers * sizeof *blocks);
+    next_call(in);
+    double *makespan = new_output(in, sizeof *makespan);
+    hs_certificate certificate;
+    const hs_status status = hs_dynamic_product(&x, NULL, tasks, blocks, makespan, &certificate);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(*ideal <= *makespan * (1 + 1e-9) + 1e-300 && certificate.bound <= certificate.value);
+    bool seen[MOST_TASKS] = {false};
+    const int64_t depth = x.kind ? x.n : 1;
+    for (int64_t i = 0; i < x.n * x.n * depth; i++) {
+        const int64_t at = (tasks[i].row * x.n + tasks[i].col) * depth + tasks[i].depth;
+        HOLDS(at >= 0 && at < x.n * x.n * depth && !seen[at]);
+        seen[at] = true;
+    }
+}
+
+HARNESS(zones, cannon, triangle, layers, domains, best, dynamic)

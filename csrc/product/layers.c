@@ -29,14 +29,6 @@ int64_t hs__layer_depth(const hs_product *product)
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-/* Returns the first box of the worker that has this box. All its boxes cover the same part of C. */
-static const hs_box *first_of(const hs_boxes *boxes, const hs_box *box)
-{
-    const hs_box *first = boxes->box;
-    while (first->worker != box->worker) first++;
-    return first;
-}
-
 /* Whether a box of a shared run begins a layer, instead of continuing the rows of the layer before
  * it. */
 static int begins_layer(const hs_box *box) { return box->row == 0; }
@@ -59,14 +51,8 @@ static int are_layers(const hs_product *p, const hs_boxes *boxes)
 
 int hs__layered_valid(const hs_product *p, const hs_boxes *boxes, int32_t workers)
 {
-    for (int32_t i = 0; i < boxes->count; i++) {
-        const hs_box *b = &boxes->box[i];
-        if (b->worker < 0 || b->worker >= workers) return 0;
-        const hs_box *like = boxes->cooperative ? b : first_of(boxes, b);
-        if (b->row != like->row || b->col != like->col || b->height != like->height ||
-            b->width != like->width)
-            return 0;
-    }
+    for (int32_t i = 0; i < boxes->count; i++)
+        if (boxes->box[i].worker < 0 || boxes->box[i].worker >= workers) return 0;
     if (boxes->cooperative && !are_layers(p, boxes)) return 0;
     const int64_t *rows = boxes->sum_rows;
     /* the workers that take part are not known before the run */
@@ -126,6 +112,43 @@ static void assign_layers(hs__layered *sum)
     sum->count = boxes->cooperative ? count : sum->run->workers;
 }
 
+/* Extends the part of C that a layer covers to a box of its worker. */
+static void extend_layer(hs__layer *layer, const hs_box *b)
+{
+    hs__matrix *x = &layer->x;
+    const int64_t row = hs__min(layer->row, b->row), col = hs__min(layer->col, b->col);
+    const int64_t end = hs__max(layer->row + x->rows, b->row + b->height);
+    const int64_t right = hs__max(layer->col + x->cols, b->col + b->width);
+    layer->scattered |= row != b->row || col != b->col || end != b->row + b->height ||
+                        right != b->col + b->width || end - row != x->rows ||
+                        right - col != x->cols;
+    layer->row = row;
+    layer->col = col;
+    x->rows = end - row;
+    x->cols = right - col;
+}
+
+/* Finds the part of C that each layer covers. */
+static void place_layers(hs__layered *sum)
+{
+    const hs_product *product = sum->product;
+    const hs_boxes *boxes = sum->boxes;
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *b = &boxes->box[i];
+        hs__layer *layer = layer_of(sum, i);
+        if (layer->x.element) { /* it has a place */
+            if (!boxes->cooperative) extend_layer(layer, b);
+            continue;
+        }
+        layer->row = b->row;
+        layer->col = b->col;
+        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype),
+                                .rows = boxes->cooperative ? product->m : b->height,
+                                .cols = b->width};
+        layer->begun = boxes->cooperative && b->length && !hs__no_product(product);
+    }
+}
+
 hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *product,
                            const hs_boxes *boxes)
 {
@@ -138,17 +161,11 @@ hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *pro
     assign_layers(sum);
     sum->layer = hs__run_zeros(run, (size_t)sum->count, sizeof *sum->layer);
     if (!sum->layer || !hs__run_signals(run, run->workers)) return HS_ERROR_MEMORY;
+    place_layers(sum);
     size_t total = 0;
-    for (int32_t i = 0; i < boxes->count; i++) {
-        const hs_box *b = &boxes->box[i];
-        hs__layer *layer = layer_of(sum, i);
-        if (layer->bytes) continue;
-        layer->row = b->row;
-        layer->col = b->col;
-        layer->x = (hs__matrix){.element = hs__element_bytes(product->dtype),
-                                .rows = boxes->cooperative ? product->m : b->height,
-                                .cols = b->width};
-        layer->begun = boxes->cooperative && b->length && !hs__no_product(product);
+    for (int32_t i = 0; i < sum->count; i++) {
+        hs__layer *layer = &sum->layer[i];
+        if (!layer->x.element) continue; /* a worker without boxes */
         layer->bytes = lay_out(&layer->x, product);
         if (!layer->bytes || __builtin_add_overflow(total, layer->bytes, &total))
             return HS_ERROR_MEMORY;
@@ -180,8 +197,10 @@ void hs__layered_receive(hs__layered *sum, int32_t box, hs__gang *gang)
 {
     hs__layer *layer = layer_of(sum, box);
     const hs_box *b = &sum->boxes->box[box];
-    gang->x.c.data = hs__at(&layer->x, b->row - layer->row, 0);
-    gang->x.beta[0] = !sum->boxes->cooperative && layer->begun;
+    if (layer->scattered && !layer->begun)
+        hs__scale(sum->product->dtype, &layer->x, (const double[]){0.0, 0.0});
+    gang->x.c.data = hs__at(&layer->x, b->row - layer->row, b->col - layer->col);
+    gang->x.beta[0] = !sum->boxes->cooperative && (layer->begun || layer->scattered);
     gang->x.beta[1] = 0.0;
     /* in a shared run other workers may compute other rows of the same layer */
     if (!sum->boxes->cooperative) layer->begun = 1;

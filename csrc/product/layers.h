@@ -19,7 +19,10 @@ typedef struct hs__layer {
     hs__matrix x;
     int64_t row, col;
     size_t bytes;
-    int32_t begun;   /* non-zero: it holds something */
+    int32_t begun; /* non-zero: it holds something */
+    /* non-zero: the boxes of its worker are at several places of C. It is the least rectangle around
+     * them, and begins with zeros */
+    int32_t scattered;
     double deadline; /* when its paced worker ended */
 } hs__layer;
 

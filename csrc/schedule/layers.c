@@ -25,8 +25,8 @@ static hs_status divide_rows(const hs_matmul *x, const double *times, const int 
 
 /* A number of the elements that worker `own` has of the rows from..to of each worker's layer. */
 typedef struct {
-    const hs_box *const *layer; /* [p] or NULL for a worker without a layer */
-    const int32_t *workers;     /* [layers] workers with a layer */
+    const hs_box *layer;    /* [p] the part of C of each worker's layer; empty: it has none */
+    const int32_t *workers; /* [layers] workers with a layer */
     int64_t from, to;
     int32_t own; /* a worker whose elements count as 0; -1: none */
 } held_rows;
@@ -35,7 +35,7 @@ static double elements_held(const void *context, int64_t i)
 {
     const held_rows *x = context;
     const int32_t worker = x->workers[i];
-    const hs_box *box = x->layer[worker];
+    const hs_box *box = &x->layer[worker];
     const int64_t common = hs__min(x->to, box->row + box->height) - hs__max(x->from, box->row);
     return common > 0 && worker != x->own ? (double)common * (double)box->width : 0.0;
 }
@@ -55,21 +55,32 @@ static void count_sum(const hs_matmul *x, int32_t layers, held_rows *held, hs_la
     }
 }
 
+/* Extends a layer to a box, which is not empty. */
+static void extend_layer(hs_box *layer, const hs_box *box)
+{
+    if (!layer->height) *layer = *box;
+    const int64_t end = hs__max(layer->row + layer->height, box->row + box->height);
+    const int64_t right = hs__max(layer->col + layer->width, box->col + box->width);
+    layer->row = hs__min(layer->row, box->row);
+    layer->col = hs__min(layer->col, box->col);
+    layer->height = end - layer->row;
+    layer->width = right - layer->col;
+}
+
 static hs_status prepare_sum(const hs_matmul *x, int64_t count, const hs_box *boxes,
                              const int *cancel, hs_layer_sum *sum)
 {
     const size_t p = (size_t)x->p;
-    const hs_box **layer =
-        calloc(p, sizeof *layer + sizeof(double) + sizeof(int64_t) + sizeof(int32_t));
+    hs_box *layer = calloc(p, sizeof *layer + sizeof(double) + sizeof(int64_t) + sizeof(int32_t));
     if (!layer) return HS_ERROR_MEMORY;
     double *times = (double *)(layer + p);
     int64_t *counts = (int64_t *)(times + p);
     int32_t *workers = (int32_t *)(counts + p);
-    for (int64_t i = count; i-- > 0;) layer[boxes[i].worker] = &boxes[i];
+    for (int64_t i = 0; i < count; i++) extend_layer(&layer[boxes[i].worker], &boxes[i]);
     int32_t layers = 0;
     for (int32_t i = 0; i < x->p; i++) {
-        times[i] = layer[i] ? 1.0 / (1.0 / x->cycle_times[i]) : INFINITY;
-        if (layer[i]) workers[layers++] = i;
+        times[i] = layer[i].height ? 1.0 / (1.0 / x->cycle_times[i]) : INFINITY;
+        if (layer[i].height) workers[layers++] = i;
     }
     const hs_status status = divide_rows(x, times, cancel, counts, sum);
     held_rows held = {.layer = layer, .workers = workers};
@@ -116,21 +127,6 @@ static int64_t cut_boxes(const hs_matmul *x, int64_t count, const hs_box *given,
     return kept;
 }
 
-/* Returns whether all boxes of a worker have the same rows and columns: first [p] is workspace. */
-static bool are_layers(int32_t p, int64_t count, const hs_box *boxes, const hs_box **first)
-{
-    for (int32_t i = 0; i < p; i++) first[i] = NULL;
-    for (int64_t i = 0; i < count; i++) {
-        const hs_box *box = &boxes[i];
-        const hs_box **own = &first[box->worker];
-        if (!*own) *own = box;
-        if (box->row != (*own)->row || box->col != (*own)->col || box->height != (*own)->height ||
-            box->width != (*own)->width)
-            return false;
-    }
-    return true;
-}
-
 static bool valid_sum(const hs_layer_sum *sum)
 {
     return sum && sum->rows && sum->sent && sum->flops;
@@ -147,15 +143,11 @@ hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box
     const size_t number = (size_t)count;
     hs_box *kept = malloc((number + 1) * sizeof *kept);
     double *bytes = malloc((number + 1) * sizeof *bytes);
-    const hs_box **first = malloc((size_t)product->p * sizeof *first);
-    hs_status status = kept && bytes && first ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = kept && bytes ? HS_OK : HS_ERROR_MEMORY;
     int64_t left = 0;
     int32_t several = 0;
     if (!status) left = cut_boxes(product, count, given, kept, bytes, &several);
-    if (several)
-        status = are_layers(product->p, left, kept, first)
-                     ? prepare_sum(product, left, kept, NULL, sum)
-                     : HS_ERROR_VALUE;
+    if (several) status = prepare_sum(product, left, kept, NULL, sum);
     if (!status) {
         if (left) memcpy(boxes, kept, (size_t)left * sizeof *boxes);
         if (left) memcpy(sent, bytes, (size_t)left * sizeof *sent);
@@ -164,7 +156,6 @@ hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box
     }
     free(kept);
     free(bytes);
-    free(first);
     return status;
 }
 

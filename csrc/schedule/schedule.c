@@ -33,6 +33,18 @@ bool hs__boxes_valid(const hs_matmul *x, int64_t count, const hs_box *boxes)
     return true;
 }
 
+bool hs__changes_valid(int32_t p, const hs_speed_changes *changes)
+{
+    if (!changes) return true;
+    if (changes->count < 0) return false;
+    if (changes->count && (!changes->times || !changes->cycle_times)) return false;
+    for (int32_t i = 0; i < changes->count; i++)
+        if (!(changes->times[i] >= (i ? changes->times[i - 1] : 0.0)) ||
+            !hs__valid_times(p, changes->cycle_times + (size_t)i * (size_t)p))
+            return false;
+    return true;
+}
+
 int hs__compare_spans(const void *x, const void *y)
 {
     const hs__span *a = x;
@@ -70,12 +82,10 @@ static double find_bound(const hs_matmul *x, int64_t count, const hs_box *boxes)
 
 /* ---- one worker after another ---------------------------------------------------------------- */
 
-/* Returns when work ends that begins at `start` and that takes `time` at the product's speeds, which
- * hold until the first change. */
-static double end_work(const hs_matmul *product, const hs_speed_changes *changes, int32_t worker,
-                       double start, double time)
+double hs__end_work(int32_t p, const double *cycle_times, const hs_speed_changes *changes,
+                    int32_t worker, double start, double time)
 {
-    double pace = 1.0; /* time per unit of the time at the product's speeds */
+    double pace = 1.0; /* time per unit of the time at the first speeds */
     for (int32_t i = 0; changes && i < changes->count; i++) {
         if (changes->times[i] > start) {
             const double done = (changes->times[i] - start) / pace;
@@ -83,8 +93,7 @@ static double end_work(const hs_matmul *product, const hs_speed_changes *changes
             time -= done;
             start = changes->times[i];
         }
-        pace = changes->cycle_times[(size_t)i * (size_t)product->p + (size_t)worker] /
-               product->cycle_times[worker];
+        pace = changes->cycle_times[(size_t)i * (size_t)p + (size_t)worker] / cycle_times[worker];
     }
     return start + time * pace;
 }
@@ -135,7 +144,8 @@ static interval compute_next(server *s, int32_t worker, interval receive, double
 {
     const double from = s->product->overlap ? receive.start : receive.end;
     interval found = {.start = later(s->ready[worker], from)};
-    found.end = end_work(s->product, s->changes, worker, found.start, duration);
+    found.end = hs__end_work(s->product->p, s->product->cycle_times, s->changes, worker,
+                             found.start, duration);
     s->ready[worker] = later(found.end, receive.end);
     return found;
 }
@@ -264,18 +274,6 @@ static double schedule_sum(server *s, const hs_layer_sum *sum, double start, dou
     return s->changes ? last_end(s) : start + last_end(s);
 }
 
-static bool valid_changes(const hs_matmul *x, const hs_speed_changes *changes)
-{
-    if (!changes) return true;
-    if (changes->count < 0) return false;
-    if (changes->count && (!changes->times || !changes->cycle_times)) return false;
-    for (int32_t i = 0; i < changes->count; i++)
-        if (!(changes->times[i] >= (i ? changes->times[i - 1] : 0.0)) ||
-            !hs__valid_times(x->p, changes->cycle_times + (size_t)i * (size_t)x->p))
-            return false;
-    return true;
-}
-
 static bool valid_plan(const hs_matmul *x, const hs_matmul_plan *plan)
 {
     if (!plan || !hs__boxes_valid(x, plan->count, plan->boxes)) return false;
@@ -288,7 +286,7 @@ hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_plan *pla
                              const hs_speed_changes *changes, hs_schedule *schedule)
 {
     if (!hs__matmul_valid(product) || !schedule || !valid_plan(product, plan) ||
-        !valid_changes(product, changes))
+        !hs__changes_valid(product->p, changes))
         return HS_ERROR_VALUE;
     server s = {.product = product, .changes = changes};
     s.ready = malloc((size_t)product->p * sizeof *s.ready);

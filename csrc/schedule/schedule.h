@@ -16,6 +16,16 @@ bool hs__matmul_valid(const hs_matmul *product);
 /* Returns whether boxes belong to workers of the product, and their numbers are in range. */
 bool hs__boxes_valid(const hs_matmul *product, int64_t count, const hs_box *boxes);
 
+/* Returns whether the times ascend and all cycle-times are valid; NULL is valid. */
+bool hs__changes_valid(int32_t p, const hs_speed_changes *changes);
+
+/* Returns when work of a worker ends that begins at `start`.
+ *   cycle_times  [p] until the first change
+ *   changes      or NULL
+ *   time         that the work takes at the first cycle-times */
+double hs__end_work(int32_t p, const double *cycle_times, const hs_speed_changes *changes,
+                    int32_t worker, double start, double time);
+
 /* Returns how many of the numbers from .. from + size - 1 are below the limit; all are >= 0. */
 static inline int64_t hs__cut_off(int64_t from, int64_t size, int64_t limit)
 {

@@ -799,6 +799,32 @@ static hs_status gemm_zones(void)
 {
     return hs_gemm_zones(HS_FLOAT64, 4, 4, 4, P, 1, NULL, NULL, AT(1, times), AT(0, longs));
 }
+static hs_dynamic demand_of(const double *cycle_times)
+{
+    return (hs_dynamic){.p = P, .cycle_times = cycle_times, .n = 3, .kind = HS_DYNAMIC_MATRIX};
+}
+static hs_status dynamic_product(void)
+{
+    static hs_dynamic_task tasks[27];
+    const hs_dynamic product = demand_of(AT(1, times));
+    return hs_dynamic_product(AT(0, &product), stop, AT(2, tasks), AT(3, longs), AT(4, &one),
+                              AT(5, &certificate));
+}
+static hs_status dynamic_bounds(void)
+{
+    const hs_dynamic product = demand_of(AT(1, times));
+    return hs_dynamic_bounds(AT(0, &product), AT(2, &one), AT(3, &another));
+}
+static hs_status dynamic_predict(void)
+{
+    const hs_dynamic product = demand_of(AT(1, times));
+    return hs_dynamic_predict(AT(0, &product), 1, AT(2, &one));
+}
+static hs_status dynamic_beta(void)
+{
+    const hs_dynamic product = demand_of(AT(1, times));
+    return hs_dynamic_beta(AT(0, &product), stop, AT(2, &one));
+}
 
 /* ---- certificates, boxes, kernels, pools ---- */
 
@@ -1199,6 +1225,10 @@ static const struct {
     {"hs_matmul_schedule", matmul_schedule, 6, 11, 0},
     {"hs_domain_zones", domain_zones, 2, 0, 0},
     {"hs_gemm_zones", gemm_zones, 1, 1, 0},
+    {"hs_dynamic_product", dynamic_product, 6, 0, 1},
+    {"hs_dynamic_bounds", dynamic_bounds, 4, 0, 0},
+    {"hs_dynamic_predict", dynamic_predict, 3, 0, 0},
+    {"hs_dynamic_beta", dynamic_beta, 3, 0, 1},
     {"hs_certificate_of", certificate_of, 2, 0, 0},
     {"hs_boxes_of_counts", boxes_of_counts, 3, 0, 0},
     {"hs_boxes_of_zones", boxes_of_zones, 3, 0, 0},

@@ -88,6 +88,17 @@ static void layered_boxes(hs_pool *pool)
         {.worker = 1, .row = 0, .col = 0, .depth = 130, .height = 37, .width = 29, .length = 70},
         {.worker = 2, .row = 20, .col = 0, .height = 17, .width = 29, .length = 100},
     };
+    /* Worker 0 has boxes at three places of C, worker 1 at two, one of them with two boxes. */
+    const hs_box scattered[] = {
+        {.worker = 0, .row = 0, .col = 0, .height = 20, .width = 11, .length = 100},
+        {.worker = 1, .row = 0, .col = 11, .depth = 100, .height = 20, .width = 18, .length = 100},
+        {.worker = 2, .row = 20, .col = 0, .height = 17, .width = 11, .length = 100},
+        {.worker = 0, .row = 20, .col = 11, .depth = 30, .height = 17, .width = 18, .length = 170},
+        {.worker = 1, .row = 0, .col = 0, .depth = 100, .height = 20, .width = 11, .length = 100},
+        {.worker = 1, .row = 0, .col = 11, .height = 20, .width = 18, .length = 100},
+        {.worker = 0, .row = 20, .col = 0, .depth = 100, .height = 17, .width = 11, .length = 100},
+        {.worker = 1, .row = 20, .col = 11, .height = 17, .width = 18, .length = 30},
+    };
     const int64_t rows[] = {0, 5, 5, 37};
     for (int dtype = 0; dtype < 4; dtype++)
         for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(3, 21)) {
@@ -104,6 +115,8 @@ static void layered_boxes(hs_pool *pool)
             one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta, &run);
             one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta,
                      &(test_run){.boxes.box = across, .boxes.count = 3, .boxes.layered = 1});
+            one_case(pool, dtype, 37, 29, 200, layouts, alpha, beta,
+                     &(test_run){.boxes.box = scattered, .boxes.count = 8, .boxes.layered = 1});
         }
     /* with alpha 0 there is nothing to sum */
     one_case(pool, HS_FLOAT64, 37, 29, 200, 0, 0, 3,
@@ -338,7 +351,7 @@ static void refused_layers(hs_pool *pool)
     hs_box boxes[] = {{.height = 8, .width = 8, .length = 4},
                       {.depth = 4, .height = 8, .width = 4, .length = 4}};
     test_run run = {.boxes.box = boxes, .boxes.count = 2, .boxes.layered = 1};
-    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* one worker, two parts of C */
+    CHECK(run_product(pool, &product, &run) == HS_ERROR_VALUE); /* a part of a layer is missing */
     boxes[1].worker = 1;
     boxes[1].col = 4;
     run.boxes.cooperative = 1;

@@ -155,8 +155,13 @@ static void test_layers(void)
           count == 1 && !layered);
     CHECK(hs_matmul_layers(&x, 0, NULL, NULL, NULL, &count, &sum, &layered) == HS_OK && !count);
     hs_box other[] = {given[0], given[1], given[2], given[3]};
-    other[3].height = 3;
-    CHECK(hs_matmul_layers(&x, 4, other, boxes, sent, &count, &sum, &layered) == HS_ERROR_VALUE);
+    /* the layer of worker 2 is the rectangle around its boxes: the last row, and two columns */
+    other[1] = (hs_box){.worker = 2, .row = 4, .depth = 2, .height = 1, .width = 1, .length = 2};
+    other[3] =
+        (hs_box){.worker = 2, .row = 4, .col = 1, .depth = 4, .height = 1, .width = 1, .length = 1};
+    CHECK(hs_matmul_layers(&x, 4, other, boxes, sent, &count, &sum, &layered) == HS_OK);
+    CHECK(count == 3 && sum_sent[0] == 0.0 && sum_sent[2] == 3.0);
+    CHECK(sum_flops[0] == 0.0 && sum_flops[2] == 4.0); /* two complex additions */
     other[3].height = -1;
     CHECK(hs_matmul_layers(&x, 4, other, boxes, sent, &count, &sum, &layered) == HS_ERROR_VALUE);
     count = -1;

@@ -19,6 +19,7 @@ PICTURES = {
     "Distribution": "plots.allocation.plot_distribution",
     "DistributionStack": "plots.allocation.plot_stack",
     "DivisibleLoad": "plots.gantt.plot_bus",
+    "DynamicProduct": "plots.gantt.plot_plan",
     "FilesPlan": "plots.files.plot_files",
     "LayersMesh": "studies.plots.plot_layers_mesh",
     "LayersPlan": "plots.layers.plot_layers",

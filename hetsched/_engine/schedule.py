@@ -75,6 +75,27 @@ Boxes = tuple[NDArray[Any], NDArray[np.float64]]
 MOST_BOXES: int = lib.HS_MATMUL_MOST_BOXES
 MOST_MESSAGES: int = lib.HS_MATMUL_MOST_MESSAGES
 
+#: hs_dynamic_task.
+TASK = np.dtype(
+    [(name, "i4") for name in ("worker", "row", "col", "depth")]
+    + [("sent", "i4", lib.HS_DYNAMIC_OPERANDS), ("start", "f8"), ("end", "f8")],
+    align=True,
+)
+
+#: The numbers of hs_dynamic_kind and hs_dynamic_method, by their names in `dynamic_product`.
+DYNAMIC_KINDS: dict[str, int] = {
+    "outer": lib.HS_DYNAMIC_OUTER,
+    "matrix": lib.HS_DYNAMIC_MATRIX,
+}
+DYNAMIC_METHODS: dict[str, int] = {
+    "dynamic-2phases": lib.HS_DYNAMIC_TWO_PHASES,
+    "dynamic": lib.HS_DYNAMIC_GROWING,
+    "random": lib.HS_DYNAMIC_RANDOM,
+    "sorted": lib.HS_DYNAMIC_SORTED,
+}
+DYNAMIC_OPERANDS: int = lib.HS_DYNAMIC_OPERANDS
+DYNAMIC_MOST_TASKS: int = lib.HS_DYNAMIC_MOST_TASKS
+
 #: The numbers of hs_matmul_method, by the names of the methods of `plan_matmul`.
 METHODS: dict[str, int] = {
     "auto": lib.HS_MATMUL_AUTO,
@@ -335,6 +356,67 @@ class Matmul:
         given = self._handle, plan, ffi.NULL if changes is None else drift
         check_status(lib.hs_matmul_schedule(*given, found))
         return Schedule(receive, busy, flops, of_sum, found.start, found.makespan, found.bound)
+
+
+class Demand:
+    """An hs_dynamic and the arrays that it points to.
+
+    changes : (c,) times when speeds change, and (c, p) cycle-times from then on; or None.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        kind: str,
+        times: NDArray[np.float64],
+        changes: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    ) -> None:
+        self._p, self._tasks = len(times), n ** (3 if kind == "matrix" else 2)
+        moments, rows = (np.empty(0), np.empty(0)) if changes is None else changes
+        own, views = doubles(times), (doubles(moments), _flat(rows, len(moments) * self._p))
+        drift = ffi.new("hs_speed_changes *", (len(moments), *views))
+        self._held = own, views, drift
+        self._handle = ffi.new(
+            "hs_dynamic *",
+            {"p": self._p, "cycle_times": own, "n": n, "kind": DYNAMIC_KINDS[kind]},
+        )
+        self._handle.changes = ffi.NULL if changes is None else drift
+
+    def simulate(
+        self, method: str, beta: float, seed: int
+    ) -> tuple[NDArray[Any], float, dict[str, Any]]:
+        """(tasks,) TASK, makespan and certificate of hs_dynamic_product."""
+        handle = self._handle
+        handle.method, handle.beta, handle.seed = DYNAMIC_METHODS[method], beta, seed
+        tasks = np.empty(self._tasks, TASK)
+        blocks = np.empty((self._p, DYNAMIC_OPERANDS), np.int64)
+        given = buffer("hs_dynamic_task[]", tasks, TASK), int64s(blocks.reshape(-1))
+        makespan, proof = ffi.new("double *"), ffi.new("hs_certificate *")
+        cancellable(
+            lambda cancel: lib.hs_dynamic_product(handle, cancel, *given, makespan, proof),
+            self._tasks > LONG // 10,
+        )
+        return tasks, makespan[0], certificate(proof, "volume")
+
+    def bounds(self) -> tuple[float, float]:
+        """Volume and makespan of hs_dynamic_bounds."""
+        volume, makespan = ffi.new("double *"), ffi.new("double *")
+        check_status(lib.hs_dynamic_bounds(self._handle, volume, makespan))
+        return volume[0], makespan[0]
+
+    def predict(self, beta: float) -> float:
+        """hs_dynamic_predict."""
+        volume = ffi.new("double *")
+        check_status(lib.hs_dynamic_predict(self._handle, beta, volume))
+        return float(volume[0])
+
+    def beta(self) -> float:
+        """hs_dynamic_beta."""
+        found = ffi.new("double *")
+        cancellable(
+            lambda cancel: lib.hs_dynamic_beta(self._handle, cancel, found), self._p > LONG // 100
+        )
+        return float(found[0])
 
 
 def _first(array: NDArray[Any], count: int) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from ..planners.lu_pattern import LuPattern
 from ..planners.matmul import plan_matmul
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
-from ..planners.product import ProductPlan
+from ..planners.product import ProductPlan, is_scattered
 from ..planners.product_methods import plan_of_boxes, plan_of_mesh, plan_of_partition
 from ..planners.ring import SliceRing
 from ..planners.star import METHODS as CHUNKS
@@ -275,6 +275,10 @@ def _of_product(
             product.result_boxes(plan),
             plan.shape[:2],
             ("C", "element", "rectangle", "rectangles"),
+        )
+    elif is_scattered(plan):
+        raise ValueError(
+            "plan has boxes of a rank at several places of C, which layers cannot have"
         )
     if plan.shared or plan.triangle:
         raise ValueError(

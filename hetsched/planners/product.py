@@ -87,8 +87,8 @@ class ProductPlan(Plan):
         How the operands are sent; see `Pool.plan`.
     layers : LayerSum or None
         If None, the boxes of a worker add up in C. Otherwise several boxes cover the same part of
-        C. Then all boxes of a worker have the same rows and columns of C and add up in its own
-        layer, and the layers are summed at the end.
+        C. Then the boxes of a worker add up in its own layer, the least rectangle of C around them,
+        and the layers are summed at the end.
     messages : structured array or None
         Messages on a platform with links between every two workers: box (the box that waits for the
         message), sender, bytes, and after (the box with the transfer that brings the data to the
@@ -193,7 +193,8 @@ class ProductPlan(Plan):
             rows = layers.rows
             if rows[0] != 0 or rows[-1] != self.shape[0] or (np.diff(rows) < 0).any():
                 raise ValueError(f"layers.rows must ascend from 0 to {self.shape[0]}")
-            _require_layers(boxes, self.shape, self.shared)
+            if self.shared:
+                _require_bands(boxes, self.shape)
         schema.require_able("flops", self.flops / UNIT, self.cycle_times)
         if layers is not None:
             schema.require_able("layers.flops", layers.flops, self.cycle_times)
@@ -519,36 +520,32 @@ def in_triangle(task: Task) -> ProductPlan:
     return Candidate(task, "triangle", (boxes, sent), schedule, triangle=True).plan()
 
 
-def _require_layers(boxes: NDArray[np.int64], shape: tuple[int, int, int], shared: bool) -> None:
-    """Check the boxes of a sum of layers.
-
-    If the workers share boxes, each box must have the whole width of C. Otherwise all boxes of a
-    worker must have the same rows and columns of C.
-    """
+def _require_bands(boxes: NDArray[np.int64], shape: tuple[int, int, int]) -> None:
+    """Check the boxes of a sum of layers that workers share: each has the whole width of C."""
     zones, (m, n, _) = boxes[:, [1, 2, 4, 5]], shape
-    if shared:
-        bad = (zones[:, 1] != 0) | (zones[:, 3] != n)
-        starts = zones[:, 0] == 0
-        follows = np.zeros(len(boxes), bool)
-        follows[1:] = (zones[1:, 0] == zones[:-1, 0] + zones[:-1, 2]) & (
-            boxes[1:, [3, 6]] == boxes[:-1, [3, 6]]
-        ).all(axis=1)
-        ends = zones[:, 0] + zones[:, 2] == m
-        before = np.append(True, ends[:-1])
-        bad |= np.where(starts, ~before, ~follows)
-        bad[-1:] |= ~ends[-1:]
-        what = (
-            "a layer of the whole C, or a band of its rows after the band above,"
-            " if workers share boxes"
-        )
-    else:
-        _, first, worker = np.unique(boxes[:, 0], return_index=True, return_inverse=True)
-        bad = (zones != zones[first][worker]).any(axis=1)
-        what = "at the same place of C as the other boxes of its worker, because they are summed"
+    bad = (zones[:, 1] != 0) | (zones[:, 3] != n)
+    starts = zones[:, 0] == 0
+    follows = np.zeros(len(boxes), bool)
+    follows[1:] = (zones[1:, 0] == zones[:-1, 0] + zones[:-1, 2]) & (
+        boxes[1:, [3, 6]] == boxes[:-1, [3, 6]]
+    ).all(axis=1)
+    ends = zones[:, 0] + zones[:, 2] == m
+    before = np.append(True, ends[:-1])
+    bad |= np.where(starts, ~before, ~follows)
+    bad[-1:] |= ~ends[-1:]
     if bad.any():
         raise ValueError(
-            f"boxes[{int(np.argmax(bad))}] must be {what}, got {boxes[np.argmax(bad)].tolist()}"
+            f"boxes[{int(np.argmax(bad))}] must be a layer of the whole C, or a band of its rows"
+            " after the band above, if workers share boxes, got"
+            f" {boxes[np.argmax(bad)].tolist()}"
         )
+
+
+def is_scattered(plan: ProductPlan) -> bool:
+    """Whether a worker has boxes at several places of C."""
+    _, first, worker = np.unique(plan.boxes[:, 0], return_index=True, return_inverse=True)
+    zones = plan.boxes[:, [1, 2, 4, 5]]
+    return bool((zones != zones[first][worker]).any())
 
 
 def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
@@ -562,8 +559,8 @@ def _updates(boxes: NDArray[np.int64], triangle: bool) -> NDArray[np.float64]:
 def in_layers(method: str, given: NDArray[np.int64], task: Task) -> Candidate:
     """The plan of boxes (worker, row, col, depth, height, width, length), in elements.
 
-    The boxes are in the order of the port. Each worker has one box, or several with the same rows
-    and columns. Together they cover the iteration space; they may extend beyond it.
+    The boxes are in the order of the port. Together they cover the iteration space; they may extend
+    beyond it.
     """
     return _summed(method, *task.engine.layers(as_boxes(given)), task)
 

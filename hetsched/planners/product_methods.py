@@ -14,6 +14,7 @@ from ..errors import InfeasibleError
 from ..platform import UNIT, Platform, Unit
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
+from .dynamic import DynamicProduct
 from .layers import LayersPlan
 from .mesh import InstallmentPlan, MeshPlan, arrivals, round_arrivals
 from .partition import Partition, partition
@@ -230,6 +231,19 @@ def _too_little(method: str, task: Task) -> str:
     return f"it does not fit {p} workers"
 
 
+def _require_at_once(communication: Any) -> None:
+    """Refuse communication in steps, and what is none."""
+    if (
+        not isinstance(communication, str)
+        or communication not in COMMUNICATION
+        or COMMUNICATION[communication][0]
+    ):
+        raise ValueError(
+            "communication must be one of once, scss, sccs, pccs, pcss for such a plan, got"
+            f" {communication!r}"
+        )
+
+
 def _boxes_of(found: Cuboids, block: int) -> NDArray[np.int64]:
     """The boxes of a plan in blocks, in elements."""
     workers = np.arange(len(found.boxes))[:, None]
@@ -312,19 +326,50 @@ def plan_of_boxes(
                 f" which is neither ({m}, {n}, {k}) nor its number of blocks"
             )
         boxes = _boxes_of(given, block)
-    if (
-        not isinstance(communication, str)
-        or communication not in COMMUNICATION
-        or COMMUNICATION[communication][0]
-    ):
-        raise ValueError(
-            "communication must be one of once, scss, sccs, pccs, pcss for such a plan, got"
-            f" {communication!r}"
-        )
+    _require_at_once(communication)
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     if not (m and n and k):
         return _plan(_best("columns", task)[0])  # nothing to divide
     return _plan(in_layers("layers" if isinstance(given, LayersPlan) else "cuboids", boxes, task))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def plan_of_demand(
+    given: DynamicProduct,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform,
+    itemsize: int,
+    flops_per_update: float,
+    communication: str,
+) -> ProductPlan:
+    """The product over the tasks of a demand-driven run. All sides are cut as evenly as possible.
+
+    A block of A or B that is sent counts with the average size of its operand's blocks; blocks of C
+    are sent for the sum of layers.
+    """
+    if len(given.names) != len(platform):
+        raise ValueError(f"plan is for {len(given.names)} workers, the pool has {len(platform)}")
+    _require_at_once(communication)
+    task = Task((m, n, k), platform, 1, communication, itemsize, flops_per_update, False)
+    if not (m and n and k):
+        return _plan(_best("columns", task)[0])  # nothing to divide
+    if not given.n:
+        raise ValueError(f"plan has no blocks, but C has shape ({m}, {n})")
+    deep, boxes = given.kind == "matrix", np.zeros((len(given.tasks), 7), np.int64)
+    boxes[:, 0] = given.tasks[:, 0]
+    for axis, side in enumerate((m, n, k)):
+        parts = given.n if deep or axis < 2 else 1
+        cuts = np.arange(parts + 1) * side // parts
+        place = given.tasks[:, 1 + axis]
+        boxes[:, 1 + axis], boxes[:, 4 + axis] = cuts[place], np.diff(cuts)[place]
+    some = (boxes[:, 4:] > 0).all(axis=1)
+    bytes_of_blocks = itemsize * np.array([m * k, k * n]) / given.n ** (2 if deep else 1)
+    sent = np.ascontiguousarray(given.sent[some, :2] @ bytes_of_blocks)
+    (chosen, _), layers = task.engine.layers(engine.as_boxes(boxes[some]))
+    schedule = task.engine.schedule(chosen, sent, layers=layers)
+    return _plan(Candidate(task, given.method, (chosen, sent), schedule, layers=layers))
 
 
 def plan_of_mesh(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..planners.cuboids import Cuboids
 from ..planners.divisible import DivisibleLoad
+from ..planners.dynamic import DynamicProduct
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
@@ -132,6 +133,7 @@ _KINDS = {
     ProductPlan: _Kind(_run_product, _PRODUCT),
     Partition: _Kind(_run_partition, (*_PRODUCT, "communication", "rebalance", "drift")),
     Cuboids: _Kind(_run_product, (*_PRODUCT, "communication")),
+    DynamicProduct: _Kind(_run_product, (*_PRODUCT, "communication")),
     LayersPlan: _Kind(_run_layers, (*_PRODUCT, "layers")),
     MeshPlan: _Kind(_run_layers, (*_PRODUCT, "layers")),
     StarPlan: _Kind(_run_star, (*_PRODUCT, "order")),

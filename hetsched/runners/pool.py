@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from .._base.progress import Progress
     from ..planners.cuboids import Cuboids
+    from ..planners.dynamic import DynamicProduct
     from ..planners.factor import FactorPlan, Owner
     from ..planners.layers import LayersPlan
     from ..planners.mesh import MeshPlan
@@ -391,7 +392,16 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | BusPlan,
+        plan: (
+            ProductPlan
+            | Partition
+            | Cuboids
+            | DynamicProduct
+            | LayersPlan
+            | MeshPlan
+            | StarPlan
+            | BusPlan
+        ),
         A: Any,
         B: Any,
         out: Array | None = None,
@@ -412,9 +422,10 @@ class Pool:
         ----------
         plan : Plan
             For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
-            square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
-            `layers_network`, with n elements or blocks of the inner dimension. For Python
-            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
+            square blocks, `cuboids` of the iterations, a `dynamic_product` (the sides are cut as
+            evenly as possible), or a plan of `layers_star`, `layers_mesh` or `layers_network`, with
+            n elements or blocks of the inner dimension. For Python functions: a plan of
+            `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
             The operands. For tasks and loads A is a function and B are the data for it.
         out : ndarray, optional
@@ -422,7 +433,8 @@ class Pool:
         alpha, beta : number
             See `matmul`.
         communication : str
-            For a partition, with its blocks as steps, and for cuboids: see `plan`.
+            For a partition, with its blocks as steps, for cuboids and for demand-driven products:
+            see `plan`.
         order : {"plan", "demand"}
             For a StarPlan: which worker is served next.
         rebalance : int, optional

@@ -17,6 +17,7 @@ from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import simulate
 from ..planners.cover import require_boxes
 from ..planners.cuboids import Cuboids
+from ..planners.dynamic import DynamicProduct
 from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
@@ -33,6 +34,7 @@ from ..planners.product_methods import (
     METHODS,
     plan_boxes,
     plan_of_boxes,
+    plan_of_demand,
     plan_of_mesh,
     plan_of_partition,
     require_zones,
@@ -327,13 +329,13 @@ def _engine_zones(
 
 def checked(
     workers: Workers,
-    plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan,
+    plan: ProductPlan | Partition | Cuboids | DynamicProduct | LayersPlan | MeshPlan,
     x: Operands,
     communication: str,
 ) -> ProductPlan:
     """Return the plan as a ProductPlan; ValueError if it is not for these workers and operands.
 
-    Partitions, boxes, layers and mesh plans are converted.
+    Plans of other kinds are converted.
     """
     flops = flops_per_update(x.c.dtype)
     if isinstance(plan, Partition):
@@ -342,6 +344,10 @@ def checked(
         )
     elif isinstance(plan, MeshPlan):
         plan = plan_of_mesh(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
+    elif isinstance(plan, DynamicProduct):
+        plan = plan_of_demand(
+            plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
+        )
     elif isinstance(plan, Cuboids | LayersPlan):
         plan = plan_of_boxes(
             plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication

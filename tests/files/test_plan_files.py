@@ -150,6 +150,8 @@ def _subjects() -> Iterator[Subject]:
     yield Subject(hs.partition([5, 3, 2], "contiguous", shape=(12, 9)), plain, _product(24, 18, 4))
     yield Subject(hs.cuboids([5, 3, 2, 0]), hs.Platform.star([1, 2, 3, 4]))
     yield Subject(hs.cuboids([5, 3, 2], shape=(7, 9, 4)), plain, _product(7, 9, 4))
+    for kind in ("outer", "matrix"):
+        yield Subject(hs.dynamic_product(4, [5, 9, 4], kind=kind), plain, _product(7, 9, 4))
     yield Subject(
         hs.max_tasks(28, [5, 9, 30], send=[3, 1, 1], receive=[1, 2, 1]),
         plain,

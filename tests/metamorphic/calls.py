@@ -60,6 +60,11 @@ def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
     return honours
 
 
+def _each_task(given: Arguments, plan: Any) -> None:
+    count = given["n"] ** (3 if given["kind"] == "matrix" else 2)
+    assert len(plan.tasks) == count, f"{len(plan.tasks)} tasks, not {count}"
+
+
 def _blocks_are(given: Arguments, plan: Any) -> None:
     assert plan.blocks == given["n"], f"{plan.blocks} blocks"
 
@@ -243,6 +248,14 @@ CALLS: dict[str, Call] = {
         rankings=tuple(
             ("best", other) for other in ("guillotine", "interval", "layers", "rectangles")
         ),
+    ),
+    "dynamic_product": Call(
+        hs.dynamic_product,
+        free=("cycle_times",),
+        workers=("cycle_times", "speeds"),
+        useless={"cycle_times": math.inf, "speeds": 0.0},
+        honours=_each_task,
+        comparable=lambda given: False,  # other draws and other loads
     ),
     "assign": Call(hs.assign, ("costs",), honours=_like_costs),
     "max_tasks": Call(

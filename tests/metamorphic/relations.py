@@ -227,9 +227,13 @@ def _useless(
         return
     if call == "wavefront" and given["method"] == "cyclic":
         return
+    if call == "dynamic_product" and given["drift"] is not None:
+        return  # its platforms would need one more worker
     if call == "partition" and given["rects"] is not None:
         return
-    if call in ("partition", "cuboids") and any(isinstance(x, hs.Platform) for x in given.values()):
+    if call in ("partition", "cuboids", "dynamic_product") and any(
+        isinstance(x, hs.Platform) for x in given.values()
+    ):
         # a worker of a platform has a speed, and so a zone: the smallest one has a side in common
         # with another
         return

@@ -154,6 +154,7 @@ def samples() -> dict[type, Any]:
         hs.distribute(79, [3, 5, 8]),
         hs.distribute([[79], [17]], np.array([[[3, 5, 8.0]], [[8, 4, 3.0]]])),
         hs.divisible_load(100, [2, 3, 4], [0.2, 0.5, 0.3], return_ratio=0.5),
+        hs.dynamic_product(9, [2, 3, 4], beta=2.0),
         hs.plan_files(zeros, zeros.T.copy(), np.zeros((300, 300)), memory=2**24),
         hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs"),
         hs.lu_grid(6, [1.0, 1.5, 2.0], link_cost=0.1),
@@ -190,6 +191,7 @@ KINDS = [pytest.param(kind, id=kind.__name__) for kind in VALIDATORS]
 #: and bounds that hold still.
 FREE = {
     hs.Cuboids: {"bound", "cycle_times"},
+    hs.DynamicProduct: {"seed"},
     hs.FilesPlan: {"depth", "memory", "names", "peak", "pieces"},
     hs.LayersPlan: {"bound", "memory"},
     hs.FactorPlan: {"bound"},

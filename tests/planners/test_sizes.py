@@ -29,6 +29,7 @@ BY_TIME = {
     "max_tasks": lambda **k: hs.max_tasks(30.0, **k),
     "min_time": lambda **k: hs.min_time(12, **k),
     "divisible_load": lambda **k: hs.divisible_load(10.0, link_costs=0.1, **k),
+    "dynamic_product": lambda **k: hs.dynamic_product(6, **k),
     "slice_ring": lambda **k: hs.slice_ring(links=0.5, work=9.0, volume=1.0, **k),
     "ring_profile": lambda **k: hs.ring_profile(links=0.5, **k),
     "layers_star": lambda **k: hs.layers_star(20, link_costs=[0.1] * 4, **k),

@@ -628,3 +628,76 @@ def _worth(plan: hs.WorkersWorth) -> None:
     same("lower_bound", plan.lower_bound, min(min(bounds), plan.makespan))
     assert str(plan.workers) in plan.describe(), "describe"
     replayed(plan, end=plan.makespan)
+
+
+@judges(hs.DynamicProduct)
+def _dynamic(plan: hs.DynamicProduct) -> None:
+    p, n, deep = len(plan.names), plan.n, plan.kind == "matrix"
+    tasks, times = ints("tasks", plan.tasks), plan.cycle_times.tolist()
+    wanted = [(i, j, k) for i in range(n) for j in range(n) for k in range(n if deep else 1)]
+    places = [tuple(place) for _, *place in tasks]
+    assert sorted(places) == wanted, "a task that is missing, or done twice"
+    if plan.method == "sorted":
+        assert places == wanted, "the tasks are not sorted"
+    held: list[list[set[Any]]] = [[set(), set(), set()] for _ in range(p)]
+    counts, received = [0] * p, [[0] * 3 for _ in range(p)]
+    for (worker, i, j, k), blocks in zip(tasks, ints("sent", plan.sent), strict=True):
+        new = [(i, k), (k, j), (i, j)] if deep else [(i,), (j,)]
+        for operand, block in zip(held[worker], new, strict=False):
+            operand.add(block)
+        counts[worker] += 1
+        received[worker] = [a + b for a, b in zip(received[worker], blocks, strict=True)]
+    dealt(counts, None, times)
+    same("blocks", plan.blocks, received)
+    for worker in range(p):
+        needed = [len(operand) for operand in held[worker]]
+        if plan.method in ("random", "sorted"):
+            assert received[worker] == needed, f"worker {worker} needs {needed} blocks"
+        assert all(a >= b for a, b in zip(received[worker], needed, strict=True)), (
+            f"worker {worker} has {received[worker]} blocks and needs {needed}"
+        )
+        assert max(received[worker]) <= (n * n if deep else n), "a block that is sent twice"
+    assert plan.volume == sum(map(sum, received)), f"the volume is {sum(map(sum, received))}"
+    same("bound", plan.bound, min(sum(_least_blocks(c, deep) for c in counts), plan.volume))
+    shares = [1 / Fraction(t) if math.isfinite(t) else Fraction(0) for t in times]
+    speeds = [float(share / sum(shares)) for share in shares]
+    d = 3 if deep else 2
+    balanced = d * n ** (d - 1) * math.fsum(s ** ((d - 1) / d) for s in speeds)
+    same("balanced_bound", plan.balanced_bound, balanced, EXACT * 10)
+    ends = [count * Fraction(t) for count, t in zip(counts, times, strict=True) if count]
+    same("makespan", plan.makespan, float(max(ends, default=0)), EXACT)
+    ideal = float(n**d / sum(shares))
+    same("makespan_bound", plan.makespan_bound, min(ideal, plan.makespan), EXACT * 10)
+    assert (plan.beta is None) == (plan.method != "dynamic-2phases"), f"beta is {plan.beta}"
+    most = d * math.log(max(n, 1))
+    betas = {"dynamic-2phases": plan.beta, "dynamic": most, "random": 0.0}
+    if (beta := betas.get(plan.method)) is None:
+        assert plan.predicted is None, "a prediction for sorted tasks"
+    elif plan.predicted is not None:
+        expected = sum(_expected_blocks(n, d, min(beta, most), s) for s in speeds if s)
+        same("predicted", plan.predicted, expected if n else 0.0, CLOSE)
+    replayed(plan, end=plan.makespan)
+
+
+def _least_blocks(tasks: int, deep: bool) -> int:
+    """Fewest blocks of two vectors with so many pairs, or of three matrices whose product is at
+    least the square of the tasks: each number of blocks of A and B is tried."""
+    if tasks == 0:
+        return 0
+    if not deep:
+        return min(a + -(-tasks // a) for a in range(1, tasks + 1))
+    side = range(1, tasks + 1)
+    if tasks > 60:  # near the cube only
+        middle = round(tasks ** (2 / 3))
+        side = range(max(1, middle - 3), middle + 4)
+    return min(a + b + -(-tasks * tasks // (a * b)) for a in side for b in side)
+
+
+def _expected_blocks(n: int, d: int, beta: float, s: float) -> float:
+    """Of docs/theory.md: known after the first phase, and sent in the second."""
+    left = math.exp(-beta)
+    if s == 1.0:
+        return float(d * n ** (d - 1))
+    known = (1.0 - left**s) ** ((d - 1) / d)
+    fraction = left / (left**s)
+    return d * n ** (d - 1) * (known + (1.0 - known) * (1.0 - (1.0 - s) ** (n * fraction)))

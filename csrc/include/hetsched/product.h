@@ -58,13 +58,12 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *                Each worker computes its boxes in the order given. All boxes of an element of C
  *                belong to one worker, except in cooperative and layered runs. A box with depth > 0
  *                adds to the result of the boxes before it; the first box of a region of C has
- *                depth 0. Layered: the boxes may be in any order, and all boxes of one worker have
- *                the same rows and columns of C
+ *                depth 0. Layered: the boxes may be in any order
  *   cooperative  non-zero: all workers share every box, split by speeds, with work stealing from
  *                slower workers. Excludes pace and receive. Zero: each worker computes its own
  *                boxes, alone
- *   layered      non-zero: each worker adds its boxes up in a layer of its own; when all have
- *                ended, the layers are summed to C. If cooperative is also set, the layers must
+ *   layered      non-zero: each worker adds its boxes up in a layer of its own, the least rectangle
+ *                of C around them; when all have ended, the layers are summed to C. If cooperative is also set, the layers must
  *                each cover the whole of C, in one box or in several consecutive boxes that have
  *                its rows from the first to the last; workers that finish early take over boxes,
  *                and the next two fields are NULL

@@ -105,8 +105,9 @@ HS_API hs_status hs_domain_zones(int64_t rows, int64_t cols, int64_t row_unit, i
                                  int64_t *rects);
 
 /* The sum of layers at the end. If the boxes of different workers cover the same part of C, each
- * worker adds up its own boxes in a layer. When all boxes are done, each worker sums some rows of
- * C, and receives the parts of these rows that other workers hold.
+ * worker adds up its own boxes in a layer, the least rectangle of C around them. When all boxes are
+ * done, each worker sums some rows of C, and receives the parts of these rows that other workers
+ * hold.
  *   rows   [p + 1] worker i sums rows rows[i] .. rows[i + 1] - 1; from 0 to m
  *   sent   [p] bytes that each worker receives
  *   flops  [p] additions of each worker */
@@ -119,8 +120,7 @@ typedef struct hs_layer_sum {
  * Rows are divided by hs_distribute over the speeds of the workers with boxes; an addition of
  * complex numbers counts as two flops.
  *   count    >= 0
- *   given    [count] in the order of the port; all numbers >= 0. If some box has a depth > 0, all
- *            boxes of a worker must have the same rows and columns
+ *   given    [count] in the order of the port; all numbers >= 0
  *   boxes    [count] out: box_count of them
  *   sent     [count] out
  *   sum      its arrays: out, if *layered is 1
@@ -241,6 +241,99 @@ typedef struct hs_schedule {
  * messages O(count + messages + p). */
 HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_plan *plan,
                                     const hs_speed_changes *changes, hs_schedule *schedule);
+
+/* ---- demand-driven products ------------------------------------------------------------------ */
+
+/* What a product consists of, for n blocks along each axis.
+ *   OUTER   n^2 tasks: task (row, col) needs block `row` of A and block `col` of B. It is the outer
+ *           product of two vectors, or C = A B in zones of one block over the whole depth
+ *   MATRIX  n^3 tasks: task (row, col, depth) needs the blocks A(row, depth), B(depth, col) and
+ *           C(row, col) */
+typedef enum hs_dynamic_kind { HS_DYNAMIC_OUTER = 0, HS_DYNAMIC_MATRIX = 1 } hs_dynamic_kind;
+enum { HS_DYNAMIC_KINDS = 2, HS_DYNAMIC_OPERANDS = 3 };
+
+/* What a worker gets that asks for work, from the tasks that are not handed out yet.
+ *   TWO_PHASES  as GROWING while at least exp(-beta) of all tasks are left, then as RANDOM
+ *   GROWING     the blocks of one more row, column (and depth), each drawn among those that the
+ *               worker does not have, and all tasks that its rows, columns (and depths) now allow.
+ *               If there is none, it asks again
+ *   RANDOM      one task, each with the same probability
+ *   SORTED      the first task by row, then column, then depth */
+typedef enum hs_dynamic_method {
+    HS_DYNAMIC_TWO_PHASES = 0,
+    HS_DYNAMIC_GROWING = 1,
+    HS_DYNAMIC_RANDOM = 2,
+    HS_DYNAMIC_SORTED = 3
+} hs_dynamic_method;
+enum { HS_DYNAMIC_METHODS = 4 };
+
+/* A product that is handed out on demand (Beaumont, Marchal, HPDC 2014, arXiv 1404.3913): a worker
+ * that has finished its tasks asks for more. It keeps all blocks that it has received, and is sent
+ * only those that it lacks. Transfers take no time, because they take place while the worker
+ * computes.
+ *   p            >= 1
+ *   cycle_times  [p] time of a task, > 0, at least one finite. A worker with an infinite one gets
+ *                nothing
+ *   n            >= 0, with at most HS_DYNAMIC_MOST_TASKS tasks
+ *   kind         hs_dynamic_kind
+ *   method       hs_dynamic_method
+ *   beta         >= 0, infinity is allowed: of HS_DYNAMIC_TWO_PHASES; else not read
+ *   seed         of the random numbers
+ *   changes      speeds that change while the workers compute, or NULL */
+typedef struct hs_dynamic {
+    int32_t p;
+    const double *cycle_times;
+    int64_t n;
+    int32_t kind, method;
+    double beta;
+    uint64_t seed;
+    const hs_speed_changes *changes;
+} hs_dynamic;
+enum { HS_DYNAMIC_MOST_TASKS = 1000000 };
+
+/* A task that was handed out. `sent` counts the blocks of A, B and C that its worker received after
+ * its task before, so that they sum to all blocks; depth is 0 for HS_DYNAMIC_OUTER. */
+typedef struct hs_dynamic_task {
+    int32_t worker, row, col, depth;
+    int32_t sent[HS_DYNAMIC_OPERANDS];
+    double start, end;
+} hs_dynamic_task;
+
+/* Simulates a demand-driven product. Workers that ask at the same time are served in the order of
+ * their numbers.
+ *   tasks        [n^2 or n^3] out: in the order in which they were handed out
+ *   blocks       [HS_DYNAMIC_OPERANDS p] out: blocks of A, B and C that each worker received; C is
+ *                0 for HS_DYNAMIC_OUTER. A block of C is counted once: it is sent back, or there
+ *                and back
+ *   makespan     out: end of the last task
+ *   certificate  out: the volume, i.e. the sum of `blocks`. The bound holds for all plans in which
+ *                each worker has as many tasks: x tasks of a worker need at least 2 sqrt(x), or 3
+ *                x^(2/3), blocks, rounded up to what integers can reach (Loomis, Whitney 1949)
+ * HS_ERROR_VALUE also if the makespan overflows. After an error tasks and blocks are undefined. Time
+ * O(tasks log p) for RANDOM and SORTED; for the other methods also O(1) for each task that a
+ * worker's blocks allow, at most p times the tasks. Memory O(tasks + p n), for MATRIX O(tasks +
+ * p n^2). */
+HS_API hs_status hs_dynamic_product(const hs_dynamic *product, const int *cancel,
+                                    hs_dynamic_task *tasks, int64_t *blocks, double *makespan,
+                                    hs_certificate *certificate);
+
+/* Lower bounds for all plans of a product, demand-driven or not.
+ *   volume    out: of a plan in which the work of each worker is in proportion to its speed s_k, of
+ *             sum 1: 2 n sum sqrt(s_k), or 3 n^2 sum s_k^(2/3). Changes of speeds are not considered
+ *   makespan  out: the work divided perfectly over the speeds, with their changes; HS_ERROR_VALUE
+ *             if it overflows
+ * kind, n, cycle_times and changes of the product are read. Time O(p), with changes O(p changes). */
+HS_API hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *makespan);
+
+/* Predicts the volume of HS_DYNAMIC_TWO_PHASES, by the mean of the random draws for large n and many
+ * workers (docs/theory.md). beta 0 stands for HS_DYNAMIC_RANDOM, infinity for HS_DYNAMIC_GROWING.
+ *   beta    >= 0, infinity is allowed; more than the logarithm of the number of tasks counts as that
+ *   volume  out: expected number of blocks, without changes of speeds
+ * Time O(p). */
+HS_API hs_status hs_dynamic_predict(const hs_dynamic *product, double beta, double *volume);
+
+/* Finds the threshold beta with the least predicted volume. O(p) for each of 150 thresholds. */
+HS_API hs_status hs_dynamic_beta(const hs_dynamic *product, const int *cancel, double *beta);
 
 /* ---- the best plan --------------------------------------------------------------------------- */
 
