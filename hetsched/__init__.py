@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .planners.partition import Partition, Recut, partition
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
+    from .planners.profile_zones import ProfilePartition, partition_profile
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
@@ -104,6 +105,7 @@ _PUBLIC = {
     "planners.partition": ("Partition", "Recut", "partition"),
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
+    "planners.profile_zones": ("ProfilePartition", "partition_profile"),
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
@@ -183,6 +185,7 @@ __all__ = [
     "Pool",
     "ProductPlan",
     "ProfileDistribution",
+    "ProfilePartition",
     "Recut",
     "RentOrBuy",
     "RingProfile",
@@ -231,6 +234,7 @@ __all__ = [
     "measure",
     "min_time",
     "partition",
+    "partition_profile",
     "pinv",
     "plan_factor",
     "plan_files",

@@ -391,7 +391,14 @@ class Pool:
 
     def run(
         self,
-        plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | BusPlan,
+        plan: ProductPlan
+        | Partition
+        | ProfilePartition
+        | Cuboids
+        | LayersPlan
+        | MeshPlan
+        | StarPlan
+        | BusPlan,
         A: Any,
         B: Any,
         out: Array | None = None,
@@ -411,8 +418,8 @@ class Pool:
         Parameters
         ----------
         plan : Plan
-            For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
-            square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
+            For products: a plan of `plan` or `plan_product`, a `partition` or `partition_profile`
+            of C's elements or square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
             `layers_network`, with n elements or blocks of the inner dimension. For Python
             functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like

@@ -34,8 +34,10 @@ from ..planners.product_methods import (
     plan_of_boxes,
     plan_of_mesh,
     plan_of_partition,
+    plan_of_profile,
     require_zones,
 )
+from ..planners.profile_zones import ProfilePartition
 from ..platform import UNIT
 from .operands import Operands, as_array, element_strides, operands
 
@@ -308,7 +310,7 @@ def plan_for(
 
 def checked(
     workers: Workers,
-    plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan,
+    plan: ProductPlan | Partition | ProfilePartition | Cuboids | LayersPlan | MeshPlan,
     x: Operands,
     communication: str,
 ) -> ProductPlan:
@@ -321,6 +323,8 @@ def checked(
         plan = plan_of_partition(
             plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
         )
+    elif isinstance(plan, ProfilePartition):
+        plan = plan_of_profile(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, MeshPlan):
         plan = plan_of_mesh(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, Cuboids | LayersPlan):
