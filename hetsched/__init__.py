@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .machine.limits import thread_limit
     from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
     from .machine.topology import Topology, topology
+    from .machine.zones import measure_zones
     from .plan import Certificate, Plan, simulate
     from .planners.assignment import Assignment, assign
     from .planners.compare import compare_partitions
@@ -90,6 +91,7 @@ _PUBLIC = {
     "machine.limits": ("thread_limit",),
     "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
     "machine.topology": ("Topology", "topology"),
+    "machine.zones": ("measure_zones",),
     "plan": ("Certificate", "Plan", "simulate"),
     "planners.assignment": ("Assignment", "assign"),
     "planners.compare": ("compare_partitions",),
@@ -232,6 +234,7 @@ __all__ = [
     "matmul_files",
     "max_tasks",
     "measure",
+    "measure_zones",
     "min_time",
     "partition",
     "partition_profile",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..planners.layers import LayersPlan
     from ..planners.mesh import MeshPlan
     from ..planners.partition import Partition
+    from ..planners.profile_zones import ProfilePartition
     from ..planners.ring import SliceRing
     from ..planners.star import StarPlan
     from ..planners.stencil import StencilPlan
