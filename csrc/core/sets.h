@@ -24,7 +24,10 @@ static inline size_t hs__count_powers(size_t words)
     return powers;
 }
 
-static inline bool hs__has(const uint64_t *set, int64_t x) { return set[x / HS__WORD] >> (x % HS__WORD) & 1; }
+static inline bool hs__has(const uint64_t *set, int64_t x)
+{
+    return set[x / HS__WORD] >> (x % HS__WORD) & 1;
+}
 
 /* Returns the first position from x on with a bit equal to `value`, or the end of the set. */
 static inline int64_t hs__next_bit(const uint64_t *set, size_t words, int64_t x, bool value)
@@ -52,8 +55,8 @@ static inline int64_t hs__count_runs(const uint64_t *set, size_t words)
 }
 
 /* out |= in + shift, shift within the set; the arrays are different. */
-static inline void hs__add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words,
-                        int64_t shift)
+static inline void hs__add_shifted(uint64_t *restrict out, const uint64_t *restrict in,
+                                   size_t words, int64_t shift)
 {
     size_t skip = (size_t)shift / HS__WORD;
     unsigned bits = (unsigned)(shift % HS__WORD);
@@ -68,8 +71,8 @@ static inline void hs__add_shifted(uint64_t *restrict out, const uint64_t *restr
 
 /* out = {a + b}; spread [hs__count_powers(words) * words] is workspace. Every run of b is the union of two runs of the same length, a power of two. So
  * each run costs two shifts of a, spread to that length by doubling. */
-static inline void hs__add_sets(size_t words, const uint64_t *a, const uint64_t *b, uint64_t *spread,
- const int *cancel, uint64_t *out)
+static inline void hs__add_sets(size_t words, const uint64_t *a, const uint64_t *b,
+                                uint64_t *spread, const int *cancel, uint64_t *out)
 {
     if (hs__count_runs(a, words) < hs__count_runs(b, words)) {
         const uint64_t *swap = a;

@@ -91,8 +91,8 @@ static hs_status find_bound(hs__zone_times *x, double *bound)
 /* ---- the planner ----------------------------------------------------------------------------- */
 
 /* Checks a table and makes the view of it. */
-static hs_status open_times(int64_t m, int64_t n, int32_t p, const double *times,
-                            const int *cancel, hs__zone_times *x)
+static hs_status open_times(int64_t m, int64_t n, int32_t p, const double *times, const int *cancel,
+                            hs__zone_times *x)
 {
     const int64_t most = INT64_C(1) << 48;
     if (!times || m < 1 || n < 1 || p < 1 || m > INT32_MAX || n > INT32_MAX) return HS_ERROR_VALUE;
@@ -145,13 +145,13 @@ static hs_status search_columns(const hs__zone_times *given, double bound, int32
 static hs_status search_both(const hs__zone_times *x, double bound, int32_t size,
                              const int32_t *able, const hs_effort *effort, tiling *found)
 {
-    const hs_effort half = effort ? (hs_effort){effort->seed, effort->timed, effort->seconds / 2.0}
-                                  : (hs_effort){0};
+    const hs_effort half =
+        effort ? (hs_effort){effort->seed, effort->timed, effort->seconds / 2.0} : (hs_effort){0};
     tiling rows = {.method = HS_PROFILE_ROWS,
                    .zones = malloc(4 * (size_t)x->p * sizeof *rows.zones)};
     found->method = HS_PROFILE_COLUMNS;
-    hs_status status = rows.zones ? search_columns(x, bound, size, able, &half, found)
-                                  : HS_ERROR_MEMORY;
+    hs_status status =
+        rows.zones ? search_columns(x, bound, size, able, &half, found) : HS_ERROR_MEMORY;
     if (!status) status = search_columns(x, bound, size, able, &half, &rows);
     const bool all = found->all && rows.all;
     if (!status && (rows.makespan < found->makespan ||
@@ -217,8 +217,8 @@ static hs_status search_tilings(const hs__zone_times *x, hs_profile_method metho
 }
 
 hs_status hs_partition_profile(int64_t m, int64_t n, int32_t p, const double *times,
-                               hs_profile_method method, const hs_effort *effort,
-                               const int *cancel, hs_profile_method *found, int64_t *cells,
+                               hs_profile_method method, const hs_effort *effort, const int *cancel,
+                               hs_profile_method *found, int64_t *cells,
                                hs_certificate *certificate)
 {
     hs__zone_times x;
@@ -319,9 +319,8 @@ hs_status hs_zone_times(int32_t rows, int32_t cols, const double *heights, const
         for (int64_t w = 1; w <= n; w++) {
             const place across = find_place(cols, widths, w);
             const int64_t left = across.low, right = left + (across.weight > 0.0);
-            const double time =
-                blend(down.weight, blend(across.weight, above[left], above[right]),
-                      blend(across.weight, below[left], below[right]));
+            const double time = blend(down.weight, blend(across.weight, above[left], above[right]),
+                                      blend(across.weight, below[left], below[right]));
             times[(h - 1) * n + w - 1] = fmax(time * (down.scale * across.scale), 0x1p-1074);
         }
     }

@@ -183,8 +183,7 @@ static void try_all(columns *s, double bound, double *sample, double *best, int3
         for (int32_t j = k; j > 0 && s->order[j] < s->order[j - 1]; j--)
             hs__swap(s->order, j, j - 1);
     do {
-        if (improve(s, bound, sample, best))
-            memcpy(kept, s->order, (size_t)s->size * sizeof *kept);
+        if (improve(s, bound, sample, best)) memcpy(kept, s->order, (size_t)s->size * sizeof *kept);
     } while (*best > bound && next_order(s->size, s->order) && !hs__cancelled(s->x->cancel));
 }
 

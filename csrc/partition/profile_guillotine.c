@@ -139,9 +139,9 @@ static void read_zones(const splits *s, uint32_t subset, const int64_t *box, int
         for (int axis = 0; axis < 2; axis++)
             for (int64_t at = 1; at < box[2 + axis]; at++) {
                 const int64_t high = axis ? h : at, across = axis ? at : w;
-                const double joined = value_joined(
-                    s, value_at(s, first, high, across),
-                    value_at(s, second, axis ? h : h - at, axis ? w - at : w));
+                const double joined =
+                    value_joined(s, value_at(s, first, high, across),
+                                 value_at(s, second, axis ? h : h - at, axis ? w - at : w));
                 if (joined != value) continue;
                 int64_t parts[2][4] = {{box[0], box[1], high, across}, {box[0], box[1], h, w}};
                 parts[1][axis] += at;

@@ -35,8 +35,8 @@ static int is_guillotine(const oracle *o, int64_t row, int64_t col, int64_t h, i
     int inside = 0;
     for (int32_t i = 0; i < o->p; i++) {
         const int64_t *z = o->zones + 4 * i;
-        inside += z[2] && z[0] >= row && z[1] >= col && z[0] + z[2] <= row + h &&
-                  z[1] + z[3] <= col + w;
+        inside +=
+            z[2] && z[0] >= row && z[1] >= col && z[0] + z[2] <= row + h && z[1] + z[3] <= col + w;
     }
     if (inside <= 1) return 1;
     for (int axis = 0; axis < 2; axis++)
@@ -65,8 +65,7 @@ static int is_strips(const oracle *o, int axis)
         for (int32_t j = 0; j < i; j++) {
             const int64_t *a = o->zones + 4 * i, *b = o->zones + 4 * j;
             if (!a[2] || !b[2]) continue;
-            const int apart =
-                a[axis] >= b[axis] + b[2 + axis] || b[axis] >= a[axis] + a[2 + axis];
+            const int apart = a[axis] >= b[axis] + b[2 + axis] || b[axis] >= a[axis] + a[2 + axis];
             if (!apart && (a[axis] != b[axis] || a[2 + axis] != b[2 + axis])) return 0;
         }
     return 1;
@@ -265,7 +264,6 @@ static void many_workers(void)
         CHECK(check_zones(m, n, P, times, zones[0], &cost) == proof[0].value);
         CHECK(proof[0].bound >= makespan && proof[0].value >= proof[0].bound);
         CHECK(proof[0].gap < 0.15 && !*proof[0].scope == !proof[0].optimal);
- if(getenv("V"))printf("%lldx%lld v %g b %g gap %g cost %lld m %d\n",(long long)m,(long long)n,proof[0].value,proof[0].bound,proof[0].gap,(long long)cost,found[0]);
         CHECK(found[0] == found[1] && !memcmp(zones[0], zones[1], sizeof zones[0]));
         free(times);
     }
@@ -294,8 +292,7 @@ static void between_points(void)
     double points[6], times[12 * 12];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 2; b++)
-            points[2 * a + b] =
-                2 + 3 * heights[a] + 5 * widths[b] + 7 * heights[a] * widths[b];
+            points[2 * a + b] = 2 + 3 * heights[a] + 5 * widths[b] + 7 * heights[a] * widths[b];
     CHECK(hs_zone_times(3, 2, heights, widths, points, 12, 12, times) == HS_OK);
     for (int h = 1; h <= 12; h++)
         for (int w = 1; w <= 12; w++) {
@@ -311,7 +308,8 @@ static void between_points(void)
         for (int w = 1; w <= 12; w++)
             CHECK(isinf(times[(h - 1) * 12 + w - 1]) == (h > 1 && h < 9 && w > 1));
     /* one point: constant speed */
-    CHECK(hs_zone_times(1, 1, (double[]){2.5}, (double[]){2}, (double[]){10}, 3, 3, times) == HS_OK);
+    CHECK(hs_zone_times(1, 1, (double[]){2.5}, (double[]){2}, (double[]){10}, 3, 3, times) ==
+          HS_OK);
     CHECK(times[8] == 18.0 && times[0] == 2.0);
     const double bad[] = {0, 1, -1, 2, NAN, 1, INFINITY, 3};
     for (int k = 0; k < 4; k++) {
@@ -404,9 +402,9 @@ static void scarce(void)
         hs_profile_method found;
         int64_t zones[8] = {-7};
         hs_certificate proof = {.value = -7.0};
-        CHECK_SCARCE(hs_partition_profile(2, 2, 2, times, methods[k], NULL, NULL, &found, zones,
-                                          &proof),
-                     zones[0] == -7 && proof.value == -7.0);
+        CHECK_SCARCE(
+            hs_partition_profile(2, 2, 2, times, methods[k], NULL, NULL, &found, zones, &proof),
+            zones[0] == -7 && proof.value == -7.0);
     }
 }
 

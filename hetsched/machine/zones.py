@@ -13,7 +13,7 @@ from .measure import typical
 from .topology import topology
 
 _DEPTH = 256  # of the products that are timed: a panel of the kernels; more depth takes in proportion
-_MOST = 2**15  # of hs_measure_kernel
+_LARGEST = 4096  # elements: larger sides have the same speed
 
 
 def measure_zones(
@@ -31,12 +31,13 @@ def measure_zones(
     Parameters
     ----------
     m, n, k : int
-        Sizes in elements, from 1; m and n at most 2^15.
+        Sizes in elements, from 1.
     block : int
-        Heights and widths are multiples of it, and counted in it.
+        Heights and widths are multiples of it, and counted in it; at most 4096.
     dtype : dtype_like
     points : int
-        Number of heights and of widths, at least 2: geometric, from small ones to all of C.
+        Number of heights and of widths, at least 2: geometric, from small ones to all of C, or to
+        4096 elements. Larger zones have the speed of these.
     seconds : float
         Approximate duration. Zones that take longer are timed once.
 
@@ -62,9 +63,7 @@ def measure_zones(
     ([1.0, 12.0], [1.0, 8.0], (2, 2))
     """
     m, n, k = check.product_sizes(m, n, k, low=1)
-    for name, side in (("m", m), ("n", n)):
-        check.integer(name, side, low=1, high=_MOST)
-    block = check.integer("block", block, low=1, high=_MOST)
+    block = check.integer("block", block, low=1, high=_LARGEST)
     kind = check.dtype(dtype, DTYPES)
     points = check.integer("points", points, low=2, high=100)
     seconds = check.number("seconds", seconds, above=0.0)
@@ -72,7 +71,7 @@ def measure_zones(
     p = host.worth
     domains, members = block_sizes.gangs(host, host.members(p))
     threads = run.Threads(p, host.pins(p), domains or (), members or ())
-    heights, widths = (_sizes(-(-side // block), points) for side in (m, n))
+    heights, widths = (_sizes(-(-min(side, _LARGEST) // block), points) for side in (m, n))
     depth = min(k, _DEPTH)
     times = np.empty((p, len(heights), len(widths)))
     for a, height in enumerate(heights.tolist()):

@@ -184,7 +184,7 @@ def _by_profiles(
     q = 1 if block is None else check.integer("block", block, low=1)
     zones = partition_profile((-(-m // q), -(-n // q)), profiles, method)
     return plan_of_profile(
-        zones, m, n, k, platform, kind.itemsize, flops_per_update(kind)
+        zones, m, n, k, platform, kind.itemsize, flops_per_update(kind), q
     )
 
 

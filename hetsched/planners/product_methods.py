@@ -269,11 +269,13 @@ def plan_of_profile(
     platform: Platform | None,
     itemsize: int,
     flops_per_update: float,
+    block: int | None = None,
 ) -> ProductPlan:
     """The product over zones that are planned with the times of zones of depth k, in seconds.
 
     platform : the link costs and names of the workers; None without links. The cycle-time of each
     worker is what its zone implies; without a zone it is the largest of the others.
+    block : side of the blocks that the plan counts, if it is known.
     """
     p = len(given.times)
     links = None
@@ -283,7 +285,7 @@ def plan_of_profile(
         if platform.links is not None:
             raise ValueError("platform must be a star, without links between workers")
         links = platform.per(Unit.gigaflop(), "a product").link_costs
-    block = _block_of(given.shape, m, n)
+    block = _block_of(given.shape, m, n) if block is None else block
     pieces = _in_elements(given.pieces, block)
     ends = np.minimum(pieces[:, 1:3] + pieces[:, 3:], (m, n))
     work = flops_per_update * k * (ends - pieces[:, 1:3]).prod(axis=1, dtype=np.float64) / UNIT
@@ -293,11 +295,11 @@ def plan_of_profile(
     names = list(given.names if platform is None else platform.names)
     star = Platform.star(cycle_times, links, names=names, unit=Unit.gigaflop())
     task = Task((m, n, k), star, block, "once", itemsize, flops_per_update, False)
-    best = in_zones(given.method, pieces, task)
+    best = in_zones("profiles", pieces, task)
     proof = certified(given.bound, makespan=best.schedule.makespan)
-    # profiles say nothing of boxes that divide the inner dimension
+    # of all plans that profiles have times for: they have none for a part of the inner dimension
     scope = "one zone for each worker" if proof["optimal"] else ""
-    return _plan(best, asked=given.asked, **proof | {"optimal": False, "scope": scope})
+    return _plan(best, **proof | {"scope": scope})
 
 
 @np.errstate(over="ignore", invalid="ignore")
