@@ -2,7 +2,7 @@
 
 ORDER = {
     "shares": ["plot_equal_split", "plot_certificate", "plot_other_speeds", "plot_wavefront"],
-    "zones": ["plot_partitions", "plot_partition_bound", "plot_clusters"],
+    "zones": ["plot_partitions", "plot_partition_bound", "plot_profiles", "plot_clusters"],
     "stars": [
         "plot_star_selection",
         "plot_star_memory",
