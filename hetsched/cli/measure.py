@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from .._base.table import table
 from ..machine import least
 from ..machine import measure as measuring
 from ..machine.dropin import library

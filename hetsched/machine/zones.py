@@ -12,7 +12,7 @@ from . import blocks as block_sizes
 from .measure import typical
 from .topology import topology
 
-_DEPTH = 256  # of the products that are timed: a panel of the kernels; more depth takes in proportion
+_DEPTH = 256  # of the products that are timed: a panel of the kernels
 _LARGEST = 4096  # elements: larger sides have the same speed
 
 

@@ -183,9 +183,7 @@ def _by_profiles(
             )
     q = 1 if block is None else check.integer("block", block, low=1)
     zones = partition_profile((-(-m // q), -(-n // q)), profiles, method)
-    return plan_of_profile(
-        zones, m, n, k, platform, kind.itemsize, flops_per_update(kind), q
-    )
+    return plan_of_profile(zones, m, n, k, platform, kind.itemsize, flops_per_update(kind), q)
 
 
 def _side(platform: Platform, dtype: np.dtype[np.generic], limited: bool, least: int) -> int:

@@ -185,7 +185,7 @@ def distribute_profile(
     )
 
 
-def rows_of(profiles: Platform | Sequence[Profile]) -> list[Any]:
+def rows_of(profiles: Platform | Sequence[Any]) -> list[Any]:
     given: Any = getattr(profiles, "cycle_times", profiles)
     if isinstance(given, str | bytes | dict) or callable(given):
         raise TypeError(

@@ -20,9 +20,7 @@ from .distribute import distribute
 from .partition import shape_of
 from .profile import is_row, limits_of, positive_times, rows_of
 
-ZoneProfile = (
-    float | ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike] | Callable[[Any, Any], Any]
-)
+ZoneProfile = float | ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike] | Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -182,7 +180,7 @@ def partition_profile(
     >>> import hetsched as hs
     >>> plan = hs.partition_profile((8, 10), [1, 4, 4], memory=[40, None, None])
     >>> plan.rects.tolist(), plan.makespan
-    ([[0, 0, 8, 5], [0, 5, 4, 5], [4, 5, 4, 5]], 80.0)
+    ([[0, 5, 8, 5], [0, 0, 4, 5], [4, 0, 4, 5]], 80.0)
     >>> plan.optimal
     True
     """
@@ -292,7 +290,7 @@ def zone_times(
             for k, part in enumerate(profile)
         ]
         if parts[2].ndim == 2:
-            return _between(name, *parts, shape)
+            return _between(name, parts[0], parts[1], parts[2], shape)
     array = check.reals(
         f"{name} must be a number, a 2-D table, a triple (heights, widths, times) or a function,"
         f" got {check.shown(profile)}",
@@ -340,8 +338,8 @@ def _between(
     """The times between measured points."""
     if times.shape != (len(heights), len(widths)):
         raise ValueError(
-            f"{name}: times must have shape ({len(heights)}, {len(widths)}) like heights and widths,"
-            f" got {times.shape}"
+            f"{name}: times must have shape ({len(heights)}, {len(widths)}) like heights and"
+            f" widths, got {times.shape}"
         )
     for what, sizes in (("heights", heights), ("widths", widths)):
         if not (

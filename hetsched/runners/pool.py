@@ -420,9 +420,9 @@ class Pool:
         ----------
         plan : Plan
             For products: a plan of `plan` or `plan_product`, a `partition` or `partition_profile`
-            of C's elements or square blocks, `cuboids` of the iterations, or a plan of `layers_star`, `layers_mesh` or
-            `layers_network`, with n elements or blocks of the inner dimension. For Python
-            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
+            of C's elements or square blocks, `cuboids` of the iterations, or a plan of
+            `layers_star`, `layers_mesh` or `layers_network`, with n elements or blocks of the inner
+            dimension. For Python functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
             The operands. For tasks and loads A is a function and B are the data for it.
         out : ndarray, optional

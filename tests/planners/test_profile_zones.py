@@ -142,9 +142,7 @@ def test_five_workers_in_a_pinwheel():
 # ---- relations ----
 
 
-@given(
-    st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 12), st.integers(1, 12)
-)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 12), st.integers(1, 12))
 def test_constant_speeds(times, m, n):
     """Never below the best distribution of the cells, and never above the plan that `partition`
     makes for the same speeds."""
