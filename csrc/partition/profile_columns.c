@@ -17,7 +17,7 @@
 
 /* Orders tried beyond the first one, if the effort is not timed: at most ORDERS, and so many that the
  * words of all their sets are about WORK. By hand: about a second at most. */
-enum { ORDERS = 200, WORK = 1 << 22 };
+enum { ORDERS = 200, WORK = 1 << 19 };
 
 typedef struct {
     const hs__zone_times *x;

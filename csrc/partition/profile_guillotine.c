@@ -21,9 +21,10 @@ typedef struct {
 
 bool hs__few_splits(const hs__zone_times *x, int32_t size)
 {
-    double work = (double)x->tall * (double)x->wide * (double)(x->tall + x->wide);
-    for (int32_t i = 0; i < size && work <= HS_PROFILE_SPLITS; i++) work *= 3.0;
-    return work <= HS_PROFILE_SPLITS;
+    const double most = ldexp(1.0, HS_PROFILE_SPLITS);
+    double work = (double)x->tall * (double)x->wide * (double)(x->tall + x->wide) + 64.0;
+    for (int32_t i = 0; i < size && work <= most; i++) work *= 3.0;
+    return work <= most;
 }
 
 static double *values_of(const splits *s, uint32_t subset) { return s->values + subset * s->box; }

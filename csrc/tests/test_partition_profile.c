@@ -381,14 +381,14 @@ static void large(void)
     enum { P = 10 };
     double cycle_times[P];
     for (int32_t i = 0; i < P; i++) cycle_times[i] = 1 + i;
-    double *times = constant_table(40, 40, P, cycle_times);
+    double *times = constant_table(50, 50, P, cycle_times);
     if (!CHECK(times)) return;
     hs_profile_method found = HS_PROFILE_BEST;
     int64_t zones[4 * P];
     hs_certificate proof;
-    CHECK(hs_partition_profile(40, 40, P, times, HS_PROFILE_GUILLOTINE, NULL, NULL, &found, zones,
+    CHECK(hs_partition_profile(50, 50, P, times, HS_PROFILE_GUILLOTINE, NULL, NULL, &found, zones,
                                &proof) == HS_ERROR_UNSUPPORTED);
-    CHECK(hs_partition_profile(40, 40, P, times, HS_PROFILE_BEST, NULL, NULL, &found, zones,
+    CHECK(hs_partition_profile(50, 50, P, times, HS_PROFILE_BEST, NULL, NULL, &found, zones,
                                &proof) == HS_OK);
     CHECK(found == HS_PROFILE_COLUMNS || found == HS_PROFILE_ROWS);
     free(times);

@@ -430,8 +430,8 @@ HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, 
  *                          its reverse, and a search by swaps and moves
  *   HS_PROFILE_ROWS        the same, transposed
  *   HS_PROFILE_GUILLOTINE  the best guillotine tiling, with the least sum of half perimeters. For 3^w
- *                          m n (m + n) <= HS_PROFILE_SPLITS, else HS_ERROR_UNSUPPORTED; w is the
- *                          number of workers with a finite time
+ *                          (m n (m + n) + 64) <= 2^HS_PROFILE_SPLITS, about a second, else
+ *                          HS_ERROR_UNSUPPORTED; w is the number of workers with a finite time
  *
  *   m, n         1 .. 2^31 - 1, p m n <= 2^48
  *   times        [p m n] > 0; times[(i m + h - 1) n + w - 1] is the time of worker i for a zone of h
@@ -456,7 +456,7 @@ typedef enum hs_profile_method {
     HS_PROFILE_ROWS = 2,
     HS_PROFILE_GUILLOTINE = 3
 } hs_profile_method;
-enum { HS_PROFILE_ORDERS = 5, HS_PROFILE_SPLITS = 1 << 30 };
+enum { HS_PROFILE_ORDERS = 5, HS_PROFILE_SPLITS = 33 };
 HS_API hs_status hs_partition_profile(int64_t m, int64_t n, int32_t p, const double *times,
                                       hs_profile_method method, const hs_effort *effort,
                                       const int *cancel, hs_profile_method *found, int64_t *cells,
