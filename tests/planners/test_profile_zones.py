@@ -417,7 +417,6 @@ def test_measured():
         assert widths.tolist() == [1, 2, 4]
         assert times.shape == (3, 3)
         assert (times > 0).all()
-        assert times[2, 2] > times[0, 0]
     plan = hs.plan_matmul(48, 64, 300, profiles=profiles, block=16)
     validate(plan)
     rng = np.random.default_rng(1)
