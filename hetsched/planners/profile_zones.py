@@ -172,7 +172,7 @@ def partition_profile(
     Functional performance models: Lastovetsky, Reddy, Parallel Computing 33 (2007); in columns:
     Clarke, Lastovetsky, Rychkov, HeteroPar 2011. The method "guillotine" is for 3^w (m n (m + n) +
     64) <= 2^33, with w workers that fit some zone: 8 workers and 80 x 80 cells, or 12 and 20 x 20.
-    It takes about a second at most.
+    It takes up to two seconds.
 
     Examples
     --------

@@ -430,7 +430,7 @@ HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, 
  *                          its reverse, and a search by swaps and moves
  *   HS_PROFILE_ROWS        the same, transposed
  *   HS_PROFILE_GUILLOTINE  the best guillotine tiling, with the least sum of half perimeters. For 3^w
- *                          (m n (m + n) + 64) <= 2^HS_PROFILE_SPLITS, about a second, else
+ *                          (m n (m + n) + 64) <= 2^HS_PROFILE_SPLITS, up to two seconds, else
  *                          HS_ERROR_UNSUPPORTED; w is the number of workers with a finite time
  *
  *   m, n         1 .. 2^31 - 1, p m n <= 2^48
