@@ -2,7 +2,13 @@
 
 ORDER = {
     "shares": ["plot_equal_split", "plot_certificate", "plot_other_speeds", "plot_wavefront"],
-    "zones": ["plot_partitions", "plot_partition_bound", "plot_clusters", "plot_dynamic"],
+    "zones": [
+        "plot_partitions",
+        "plot_partition_bound",
+        "plot_profiles",
+        "plot_clusters",
+        "plot_dynamic",
+    ],
     "stars": [
         "plot_star_selection",
         "plot_star_memory",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .machine.limits import thread_limit
     from .machine.measure import AtOnce, MeasuredPlatform, SpeedProfile, measure
     from .machine.topology import Topology, topology
+    from .machine.zones import measure_zones
     from .plan import Certificate, Plan, simulate
     from .planners.assignment import Assignment, assign
     from .planners.compare import compare_partitions
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .planners.partition import Partition, Recut, partition
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
+    from .planners.profile_zones import ProfilePartition, partition_profile
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
@@ -90,6 +92,7 @@ _PUBLIC = {
     "machine.limits": ("thread_limit",),
     "machine.measure": ("AtOnce", "MeasuredPlatform", "SpeedProfile", "measure"),
     "machine.topology": ("Topology", "topology"),
+    "machine.zones": ("measure_zones",),
     "plan": ("Certificate", "Plan", "simulate"),
     "planners.assignment": ("Assignment", "assign"),
     "planners.compare": ("compare_partitions",),
@@ -106,6 +109,7 @@ _PUBLIC = {
     "planners.partition": ("Partition", "Recut", "partition"),
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
+    "planners.profile_zones": ("ProfilePartition", "partition_profile"),
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
@@ -186,6 +190,7 @@ __all__ = [
     "Pool",
     "ProductPlan",
     "ProfileDistribution",
+    "ProfilePartition",
     "Recut",
     "RentOrBuy",
     "RingProfile",
@@ -233,8 +238,10 @@ __all__ = [
     "matmul_files",
     "max_tasks",
     "measure",
+    "measure_zones",
     "min_time",
     "partition",
+    "partition_profile",
     "pinv",
     "plan_factor",
     "plan_files",

@@ -58,6 +58,7 @@ KINDS = {
     "Partition": "planners.partition",
     "ProductPlan": "planners.product",
     "ProfileDistribution": "planners.profile",
+    "ProfilePartition": "planners.profile_zones",
     "SliceRing": "planners.ring",
     "StarLuPlan": "planners.star_lu",
     "StarPlan": "planners.star",

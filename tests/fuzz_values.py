@@ -77,6 +77,7 @@ _HINTS = _LIMITS | {
     "Pool.run.plan": [
         "hs.Pool(2).plan(<m>, <n>, <k>)",
         "hs.partition([1, 2], shape=(<m> + 1, <n> + 1))",
+        "hs.partition_profile((<m> + 1, <n> + 1), [1, 2])",
         "hs.cuboids([1, 2])",
         "hs.layers_star(<k>, [1, 2])",
     ],
@@ -117,6 +118,15 @@ _HINTS = _LIMITS | {
         "[([1, 10, 60], [8, 10, 30]), 3, 4]",
         "[lambda x: 2.0 * x, 5]",
     ],
+    **{
+        f"{name}.profiles": [
+            "[3, 5]",
+            "[lambda h, w: 2.0 * h * w + h, 5]",
+            "[[[0, 0, 0], [0, 1, 2]], 3, 4]",
+            "[([1, 9], [2, 8], [[1, 9], [8, float('inf')]]), 3, 4]",
+        ]
+        for name in ("partition_profile", "plan_matmul")
+    },
     "map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "Pool.map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "ax": ["None"],

@@ -128,6 +128,27 @@ def _profile(rng: np.random.Generator) -> Given:
     return (n, profiles), options
 
 
+def _profile_zones(rng: np.random.Generator) -> Given:
+    m, n, p = few(rng, 12, 1), few(rng, 12, 1), size(rng, 5)
+    profiles: list[Any] = []
+    for base in positives(rng, p, 6):
+        kind = int(rng.integers(3))
+        if kind == 0:
+            profiles.append(float(base))
+        elif kind == 1:  # not monotone
+            profiles.append((rng.uniform(0.5, 2, (m + 1, n + 1)) * base).tolist())
+        else:
+            sides = [np.sort(rng.choice(np.arange(1, 20), 2, replace=False)) for _ in range(2)]
+            points = rng.uniform(0.5, 2, (2, 2)) * base
+            profiles.append((*(side.tolist() for side in sides), points.tolist()))
+    options: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        options["memory"] = [None, *rng.integers(0, m * n + 2, p - 1).tolist()]
+    if rng.random() < 0.3:
+        options["method"] = str(rng.choice(["columns", "rows", "guillotine"]))
+    return ((m, n), profiles), options
+
+
 def _lu_pattern(rng: np.random.Generator) -> Given:
     method = str(rng.choice(["pattern", "pattern", "cyclic", "contiguous"]))
     period = int(rng.integers(1, 12)) if method == "pattern" and rng.random() < 0.4 else None
@@ -539,6 +560,7 @@ def _workers_worth(rng: np.random.Generator) -> Given:
 INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "distribute": _distribute,
     "distribute_profile": _profile,
+    "partition_profile": _profile_zones,
     "lu_pattern": _lu_pattern,
     "lu_grid": _lu_grid,
     "plan_lu": _plan_lu,

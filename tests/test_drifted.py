@@ -15,6 +15,7 @@ import hetsched as hs
 PLANS = {
     "distribute": lambda p: hs.distribute(40, p),
     "profile": lambda p: hs.distribute_profile(40, p),
+    "zones by profile": lambda p: hs.partition_profile((6, 7), p),
     "partition": lambda p: hs.partition(p, "columns", (12, 10)),
     "cuboids": lambda p: hs.cuboids(p, shape=(12, 10, 5)),
 }

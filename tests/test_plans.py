@@ -51,6 +51,7 @@ def made():
     yield hs.distribute([[3, 4], [0, 9]], np.ones((2, 2, 3)))
     yield hs.distribute([], np.ones((0, 3)))
     yield hs.distribute_profile(7, [2.0, [0.0, 3.0, 1.0, 2.0, 4.0, 5.0, 6.0, 9.0]])
+    yield hs.partition_profile((3, 4), [2.0, [[0.0] * 3, [0.0, 3.0, 1.0], [0.0, 2.0, 4.0]], 9.0])
     yield hs.lu_pattern(12, [3, 5, 8])
     yield hs.lu_grid(6, [1, 2, 3, 4], link_cost=0.5)
     yield hs.plan_lu(60, 60, star, block=8)
@@ -152,6 +153,7 @@ def work_of(plan):
         "Distribution": lambda: plan.counts.sum(),
         "DistributionStack": lambda: plan.counts.sum(),
         "ProfileDistribution": lambda: plan.counts.sum(),
+        "ProfilePartition": lambda: np.prod(shape),
         "LuPattern": lambda: n * (n - 1) // 2,
         "LuGrid": lambda: sum(k * k for k in range(n)),
         "FactorPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
@@ -335,6 +337,7 @@ class TestUnit:
         plans = [
             hs.distribute(9, star),
             hs.distribute_profile(9, star),
+            hs.partition_profile((3, 3), star),
             hs.lu_pattern(9, star),
             hs.lu_grid(5, star),
             hs.wavefront(5, 9, star),
@@ -662,6 +665,7 @@ def pruned(platform):
 PLANNERS = (
     ("distribute", STAR, lambda p: hs.distribute(20, p)),
     ("distribute_profile", STAR, lambda p: hs.distribute_profile(20, p)),
+    ("partition_profile", STAR, lambda p: hs.partition_profile((6, 5), p)),
     ("lu_pattern", STAR, lambda p: hs.lu_pattern(12, p)),
     ("lu_grid", STAR, lambda p: hs.lu_grid(6, p, link_cost=0.5)),
     ("plan_lu", STAR, lambda p: hs.plan_lu(60, 40, p, block=8)),
@@ -775,6 +779,7 @@ def test_a_worker_whose_panel_times_are_not_known():
 PERMUTED = (
     "distribute",
     "distribute_profile",
+    "partition_profile",
     "lu_pattern",
     "lu_grid",
     "plan_lu",

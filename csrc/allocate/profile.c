@@ -8,12 +8,11 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/sets.h"
 #include "core/sort.h"
 #include "hetsched.h"
 
-/* Sets of counts 0 .. n are bitsets of `words` words. Bits beyond n may be set; they stand for
- * larger sums. */
-enum { WORD = 64, SAMPLE = 4096 };
+enum { WORD = HS__WORD, SAMPLE = 4096 };
 
 typedef struct {
     int64_t n;
@@ -30,92 +29,9 @@ typedef struct {
     const int *cancel; /* after it is set, results are meaningless */
 } search;
 
-/* Returns the number of powers of two up to the length of the longest run, which is all bits of a
- * set. */
-static size_t count_powers(size_t words)
-{
-    size_t powers = 1;
-    while (words * WORD >> powers) powers++;
-    return powers;
-}
-
 static const double *times_of(const search *s, int32_t i)
 {
     return s->times + (size_t)i * ((size_t)s->n + 1);
-}
-
-static bool has_count(const uint64_t *set, int64_t x) { return set[x / WORD] >> (x % WORD) & 1; }
-
-/* Returns the first position from x on with a bit equal to `value`, or the end of the set. */
-static int64_t next_bit(const uint64_t *set, size_t words, int64_t x, bool value)
-{
-    size_t w = (size_t)x / WORD;
-    if (w >= words) return (int64_t)words * WORD;
-    uint64_t flip = value ? 0 : ~UINT64_C(0);
-    uint64_t found = (set[w] ^ flip) >> (x % WORD) << (x % WORD);
-    while (!found) {
-        if (++w == words) return (int64_t)words * WORD;
-        found = set[w] ^ flip;
-    }
-    return (int64_t)w * WORD + __builtin_ctzll(found);
-}
-
-static int64_t runs_of(const uint64_t *set, size_t words)
-{
-    int64_t runs = 0;
-    uint64_t carry = 0;
-    for (size_t w = 0; w < words; w++) {
-        runs += __builtin_popcountll(set[w] & ~(set[w] << 1 | carry));
-        carry = set[w] >> (WORD - 1);
-    }
-    return runs;
-}
-
-/* out |= in + shift, shift within the set; the arrays are different. */
-static void add_shifted(uint64_t *restrict out, const uint64_t *restrict in, size_t words,
-                        int64_t shift)
-{
-    size_t skip = (size_t)shift / WORD;
-    unsigned bits = (unsigned)(shift % WORD);
-    if (bits == 0) {
-        for (size_t w = skip; w < words; w++) out[w] |= in[w - skip];
-        return;
-    }
-    out[skip] |= in[0] << bits;
-    for (size_t w = skip + 1; w < words; w++)
-        out[w] |= in[w - skip] << bits | in[w - skip - 1] >> (WORD - bits);
-}
-
-/* out = {a + b}. Every run of b is the union of two runs of the same length, a power of two. So
- * each run costs two shifts of a, spread to that length by doubling. */
-static void add_sets(const search *s, const uint64_t *a, const uint64_t *b, uint64_t *out)
-{
-    size_t words = s->words;
-    if (runs_of(a, words) < runs_of(b, words)) {
-        const uint64_t *swap = a;
-        a = b;
-        b = swap;
-    }
-    memset(out, 0, words * sizeof *out);
-    memcpy(s->spread, a, words * sizeof *a);
-    int64_t end = (int64_t)words * WORD;
-    size_t known = 0;
-    for (int64_t first = 0, stop;
-         (first = next_bit(b, words, first, true)) < end && !hs__cancelled(s->cancel);
-         first = stop) {
-        stop = next_bit(b, words, first, false);
-        size_t power = 0;
-        while ((stop - first) >> (power + 1)) power++;
-        for (; known < power; known++) {
-            uint64_t *wide = s->spread + (known + 1) * words;
-            memcpy(wide, wide - words, words * sizeof *wide);
-            add_shifted(wide, wide - words, words, INT64_C(1) << known);
-        }
-        const uint64_t *wide = s->spread + power * words;
-        add_shifted(out, wide, words, first);
-        if ((stop - first) != INT64_C(1) << power)
-            add_shifted(out, wide, words, stop - (INT64_C(1) << power));
-    }
 }
 
 /* Sets last and most for a limit. Returns whether n chunks fit within it under the assumption that
@@ -161,8 +77,8 @@ static bool fill_reach(search *s, double limit, bool all)
     for (int32_t i = 0; i < s->p && (all || !done) && !hs__cancelled(s->cancel); i++) {
         uint64_t *before = s->reach + (size_t)i * s->words;
         counts_within(s, i, limit);
-        add_sets(s, before, s->own, before + s->words);
-        done = has_count(before + s->words, s->n);
+        hs__add_sets(s->words, before, s->own, s->spread, s->cancel, before + s->words);
+        done = hs__has(before + s->words, s->n);
     }
     return done;
 }
@@ -244,9 +160,9 @@ static void choose_counts(const search *s, double makespan, int64_t *counts)
         const uint64_t *before = s->reach + (size_t)i * s->words;
         int64_t most = s->last[i] < rest ? s->last[i] : rest;
         int64_t x = most;
-        while (x >= 0 && !((x == 0 || times[x] < makespan) && has_count(before, rest - x))) x--;
+        while (x >= 0 && !((x == 0 || times[x] < makespan) && hs__has(before, rest - x))) x--;
         if (x < 0)
-            for (x = most; !(times[x] == makespan && has_count(before, rest - x));) x--;
+            for (x = most; !(times[x] == makespan && hs__has(before, rest - x));) x--;
         counts[i] = x;
         rest -= x;
     }
@@ -261,8 +177,8 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
         for (int64_t x = 1; x <= n; x++)
             if (!(times[(size_t)i * ((size_t)n + 1) + (size_t)x] > 0.0)) return HS_ERROR_VALUE;
 
-    search s = {.n = n, .p = p, .times = times, .words = (size_t)n / WORD + 1, .cancel = cancel};
-    size_t sets = (size_t)p + 2 + count_powers(s.words);
+    search s = {.n = n, .p = p, .times = times, .words = hs__set_words(n), .cancel = cancel};
+    size_t sets = (size_t)p + 2 + hs__count_powers(s.words);
     if (s.words > SIZE_MAX / sizeof *s.own / sets) return HS_ERROR_MEMORY;
     uint64_t *bits = malloc(sets * s.words * sizeof *bits);
     int64_t *limits = malloc(2 * (size_t)p * sizeof *limits);

@@ -523,5 +523,53 @@ static void trees(bytes *in)
     tree_boxes(in, p, volumes, tree, length, is_tame(kind));
 }
 
-HARNESS(readers, planners, planners, columns, drivers, drivers, contiguous, cuboids, best_cuboids,
-        trees)
+/* Zones by times, and tables of times from points. */
+static void profiles(bytes *in)
+{
+    const int32_t p = draw_small(in, 5), rows = draw_small(in, 3), cols = draw_small(in, 3);
+    const int64_t m = draw_small(in, 9), n = draw_small(in, 9), cells = m * n;
+    const taste kind = taste_of(in);
+    const hs_profile_method method = (hs_profile_method)(pick_below(in, 6) - 1);
+    double *heights = draw_values(in, rows, INTEGERS), *widths = draw_values(in, cols, INTEGERS);
+    double *points = draw_values(in, (int64_t)rows * cols, kind);
+    for (int32_t k = 1; k < rows; k++) heights[k] += heights[k - 1];
+    for (int32_t k = 1; k < cols; k++) widths[k] += widths[k - 1];
+    double *own = new_output(in, (size_t)cells * sizeof *own);
+    const hs_status made = hs_zone_times(rows, cols, heights, widths, points, m, n, own);
+    planner_status(in, made, 0);
+    for (int64_t e = 0; e < cells && !made; e++) HOLDS(own[e] > 0.0);
+    double *times = draw_values(in, p * cells, kind);
+    for (int64_t e = 0; e < cells && !made && p > 0; e++) times[e] = own[e];
+    const unsigned holes = take_byte(in);
+    for (int64_t e = 0; e < p * cells && holes > 128; e++)
+        if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
+    next_call(in);
+    int64_t *zones = new_output(in, 4 * (size_t)p * sizeof *zones);
+    hs_profile_method *found = new_output(in, sizeof *found);
+    hs_certificate *proof = new_output(in, sizeof *proof), *again = new_buffer(in, sizeof *again);
+    const hs_effort effort = {.seed = take_byte(in)};
+    const hs_status status =
+        hs_partition_profile(m, n, p, times, method, &effort, NULL, found, zones, proof);
+    planner_status(in, status, HS_ERROR_INFEASIBLE);
+    if (status) return;
+    int64_t covered = 0;
+    double makespan = 0.0;
+    for (int32_t i = 0; i < p; i++) {
+        const int64_t *z = zones + 4 * i;
+        HOLDS(z[0] >= 0 && z[1] >= 0 && z[2] >= 0 && z[0] + z[2] <= m && z[1] + z[3] <= n);
+        covered += z[2] * z[3];
+        if (z[2]) makespan = fmax(makespan, times[(i * m + z[2] - 1) * n + z[3] - 1]);
+        for (int32_t j = 0; j < i; j++) {
+            const int64_t *b = zones + 4 * j;
+            HOLDS(z[0] >= b[0] + b[2] || b[0] >= z[0] + z[2] || z[1] >= b[1] + b[3] ||
+                  b[1] >= z[1] + z[3]);
+        }
+    }
+    HOLDS(covered == cells && makespan == proof->value && proof->bound <= makespan);
+    HOLDS(*found != HS_PROFILE_BEST && (method == HS_PROFILE_BEST || *found == method));
+    HOLDS(!hs_partition_profile_certificate(m, n, p, times, zones, NULL, again));
+    HOLDS(again->value == makespan && again->bound <= proof->bound);
+}
+
+HARNESS(profiles, profiles, readers, planners, planners, columns, drivers, drivers, contiguous,
+        cuboids, best_cuboids, trees)

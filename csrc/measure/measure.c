@@ -20,6 +20,7 @@ typedef struct {
     const hs__kernel *kernel;
     int32_t dtype;
     int64_t size, width; /* width: of the panel of an LU factorisation */
+    int64_t rows, cols;  /* of a product, whose depth is `size` */
     hs__panel_product gemm;
     hs__task_data lu; /* with one panel and one block */
     hs__packed_panel panel;
@@ -55,19 +56,24 @@ static void fill_random(void *memory, size_t bytes, int32_t dtype)
             ((float *)memory)[i] = (float)(hs__random_unit(&state) - 0.5);
 }
 
+static int64_t rows_of(const hs_measurement *what) { return what->rows ? what->rows : what->size; }
+
+static int64_t cols_of(const hs_measurement *what) { return what->cols ? what->cols : what->size; }
+
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
 static int open_gemm(bench *b)
 {
-    const int64_t n = b->size;
-    const size_t bytes = (size_t)(n * n * hs__element_bytes(b->dtype));
-    char *operands = hs__run_pages(&b->run, 3 * bytes);
+    const int64_t m = b->rows, n = b->cols, k = b->size;
+    const int64_t left = m * k, right = k * n, element = hs__element_bytes(b->dtype);
+    const size_t bytes = (size_t)((left + right + m * n) * element);
+    char *operands = hs__run_pages(&b->run, bytes);
     if (!operands) return 0;
-    fill_random(operands, 3 * bytes, b->dtype);
+    fill_random(operands, bytes, b->dtype);
     hs_product product;
-    hs_product_default(&product, b->dtype, n, n, n, operands, operands + bytes,
-                       operands + 2 * bytes);
-    const hs_box whole = {.height = n, .width = n, .length = n};
+    hs_product_default(&product, b->dtype, m, n, k, operands, operands + left * element,
+                       operands + (left + right) * element);
+    const hs_box whole = {.height = m, .width = n, .length = k};
     hs__panel_product_init(&b->gemm, b->kernel, &product, &whole, NULL, 1);
     b->packed = hs__run_pages(&b->run, hs__panel_bytes(&b->gemm));
     b->work = hs__run_pages(&b->run, hs__block_bytes(&b->gemm));
@@ -122,7 +128,12 @@ static int open_trsm(bench *b)
 
 static int bench_open(bench *b, const hs_measurement *what, const hs__kernel *kernel)
 {
-    *b = (bench){.kernel = kernel, .dtype = what->dtype, .size = what->size, .width = what->width};
+    *b = (bench){.kernel = kernel,
+                 .dtype = what->dtype,
+                 .size = what->size,
+                 .width = what->width,
+                 .rows = rows_of(what),
+                 .cols = cols_of(what)};
     b->member = (hs__member){.run = &b->run};
     if (what->kernel == HS_MEASURE_GEMM) return open_gemm(b);
     return what->kernel == HS_MEASURE_PANEL ? open_lu(b, b->size, b->width) : open_trsm(b);
@@ -212,6 +223,9 @@ static hs_status check_arguments(const void *context)
     if (w->size < 1 || w->size > (w->kernel == HS_MEASURE_GEMM ? most : 32 * most) ||
         w->worker < -1 || w->worker >= job->run.workers)
         return HS_ERROR_VALUE;
+    if (w->rows < 0 || w->rows > most || w->cols < 0 || w->cols > most ||
+        (w->kernel != HS_MEASURE_GEMM && (w->rows || w->cols)))
+        return HS_ERROR_VALUE;
     if (!(w->seconds >= 0.0 && isfinite(w->seconds)) || w->capacity < 1 || w->least < 1 ||
         w->least > w->capacity)
         return HS_ERROR_VALUE;
@@ -223,7 +237,7 @@ static hs_status open_run(void *context)
     measurement_run *job = context;
     hs_measurement *what = job->what;
     const hs__domains *domains = hs__pool_domains(job->run.pool);
-    const double n = (double)what->size;
+    const double n = (double)what->size, area = (double)rows_of(what) * (double)cols_of(what);
     job->kernel = hs__run_zeros(&job->run, (size_t)domains->count, sizeof *job->kernel);
     if (!job->kernel) return HS_ERROR_MEMORY;
     hs__domain_kernels(domains, job->kernel);
@@ -232,7 +246,7 @@ static hs_status open_run(void *context)
                                                                     what->dtype, job->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
     const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
-    what->flops = half * (what->kernel == HS_MEASURE_GEMM    ? 2.0 * n * n * n
+    what->flops = half * (what->kernel == HS_MEASURE_GEMM    ? 2.0 * area * n
                           : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0)
                                                              : width * width * n);
     for (int32_t i = 0; i < job->run.workers; i++) {

@@ -85,6 +85,22 @@ static hs_status profile_certificate(void)
 {
     return hs_profile_certificate(5, P, AT(0, table), AT(1, counts), stop, AT(2, &certificate));
 }
+static hs_status partition_profile(void)
+{
+    hs_profile_method found;
+    return hs_partition_profile(2, 2, 2, AT(0, table), HS_PROFILE_COLUMNS, AT(4, &untimed), stop,
+                                AT(1, &found), AT(2, longs), AT(3, &certificate));
+}
+static hs_status partition_profile_certificate(void)
+{
+    static const int64_t cells[] = {0, 0, 2, 1, 0, 1, 2, 1};
+    return hs_partition_profile_certificate(2, 2, 2, AT(0, table), AT(1, cells), stop,
+                                            AT(2, &certificate));
+}
+static hs_status zone_times(void)
+{
+    return hs_zone_times(1, 1, AT(0, times), AT(1, times), AT(2, table), 2, 1, AT(3, reals));
+}
 static hs_status pattern_certificate(void)
 {
     return hs_pattern_certificate(5, P, AT(0, times), AT(1, owner), stop, AT(2, &certificate));
@@ -1112,6 +1128,9 @@ static const struct {
     {"hs_factor_simulate", lu_simulate, 3, 8, 1},
     {"hs_factor_certificate", lu_certificate, 3, 0, 1},
     {"hs_profile_certificate", profile_certificate, 3, 0, 1},
+    {"hs_partition_profile", partition_profile, 4, 1, 1},
+    {"hs_partition_profile_certificate", partition_profile_certificate, 3, 0, 1},
+    {"hs_zone_times", zone_times, 4, 0, 0},
     {"hs_pattern_certificate", pattern_certificate, 3, 0, 1},
     {"hs_factor_bound", lu_bound, 2, 2, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},

@@ -63,6 +63,23 @@ static void measures(hs_pool *pool)
             }
 }
 
+/* Products with other sides than their depth. */
+static void measures_other_sides(hs_pool *pool)
+{
+    static const int64_t sides[][3] = {{1, 70, 5}, {33, 2, 64}, {100, 7, 1}, {5, 0, 9}, {0, 6, 8}};
+    for (int32_t dtype = HS_FLOAT32; dtype <= HS_COMPLEX128; dtype++)
+        for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+            const int64_t rows = sides[s][0], cols = sides[s][1], depth = sides[s][2];
+            hs_measurement what = make_measurement(HS_MEASURE_GEMM, dtype, depth, -1);
+            what.rows = rows;
+            what.cols = cols;
+            if (!CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_OK)) return;
+            const int64_t area = (rows ? rows : depth) * (cols ? cols : depth);
+            CHECK(what.flops == (dtype >> 1 ? 8.0 : 2.0) * (double)(area * depth));
+            for (int32_t i = 0; i < P; i++) CHECK(count[i] >= 2 && times[i * CAPACITY] > 0);
+        }
+}
+
 static int cancel_now(void *context, double fraction)
 {
     CHECK(fraction == 0.0);
@@ -85,6 +102,10 @@ static void refusals(hs_pool *pool)
     REFUSED(dtype, 4);
     REFUSED(size, 0);
     REFUSED(size, (1 << 15) + 1);
+    REFUSED(rows, -1);
+    REFUSED(rows, (1 << 15) + 1);
+    REFUSED(cols, -1);
+    REFUSED(cols, (1 << 15) + 1);
     REFUSED(worker, -2);
     REFUSED(worker, P);
     REFUSED(seconds, -1);
@@ -99,6 +120,8 @@ static void refusals(hs_pool *pool)
     REFUSED(elapsed, NULL);
     REFUSED(busy, NULL);
     what.kernel = HS_MEASURE_TRSM;
+    REFUSED(rows, 1);
+    REFUSED(cols, 1);
     REFUSED(size, (1 << 20) + 1);
     CHECK(what.flops == -1);
 }
@@ -129,6 +152,7 @@ int main(void)
     CHECK(!pinned[0] && !pinned[1] && !pinned[2]);
     refusals(pool);
     measures(pool);
+    measures_other_sides(pool);
 
     int polls = 0;
     static double many[P * 4096];

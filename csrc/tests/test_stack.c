@@ -77,10 +77,17 @@ static int64_t counts[WORKERS], sides[WORKERS], memory[WORKERS];
 static void dealing(void)
 {
     static double profile[WORKERS * (WORKERS + 1)];
+    static int64_t zones[4 * WORKERS];
     double makespan;
+    hs_profile_method found;
+    hs_certificate proof;
     for (int32_t k = 0; k < WORKERS * (WORKERS + 1); k++) profile[k] = 1.0 + k % (WORKERS + 1);
     CHECK(hs_distribute(1000000, WORKERS, times, NULL, counts, &makespan) == HS_OK);
     CHECK(hs_distribute_profile(WORKERS, WORKERS, profile, NULL, counts, &makespan) == HS_OK);
+    CHECK(hs_partition_profile(5, 6, WORKERS, profile, HS_PROFILE_COLUMNS, NULL, NULL, &found,
+                               zones, &proof) == HS_OK);
+    CHECK(hs_partition_profile(5, 6, 6, profile, HS_PROFILE_GUILLOTINE, NULL, NULL, &found, zones,
+                               &proof) == HS_OK);
     CHECK(hs_distribute_prefix(WORKERS, WORKERS, times, NULL, owner, NULL) == HS_OK);
     CHECK(hs_factor_simulate(HS_LU, 100, 100, 5, WORKERS, times, owner, 0, NULL, NULL, &makespan,
                              NULL, NULL, NULL, NULL, NULL) == HS_OK);

@@ -36,6 +36,7 @@ PICTURES = {
     "Ppopp2008": "studies.plots.plot_ppopp2008",
     "ProductPlan": "plots.boxes.plot_product",
     "ProfileDistribution": "plots.allocation.plot_distribution",
+    "ProfilePartition": "plots.zones.plot_profile_zones",
     "Ring2003": "studies.ring_plots.plot_ring2003",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",

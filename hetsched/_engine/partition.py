@@ -235,6 +235,58 @@ def zones_spans(p: int, pieces: NDArray[Any]) -> tuple[NDArray[np.float64], NDAr
     return spans, areas
 
 
+#: The numbers of hs_profile_method, by the names of the methods of `partition_profile`.
+PROFILES: dict[str, int] = {
+    "best": lib.HS_PROFILE_BEST,
+    "columns": lib.HS_PROFILE_COLUMNS,
+    "rows": lib.HS_PROFILE_ROWS,
+    "guillotine": lib.HS_PROFILE_GUILLOTINE,
+}
+
+
+def partition_profile(
+    times: NDArray[np.float64], method: str, seed: int, seconds: float | None
+) -> tuple[NDArray[np.int64], str, dict[str, Any]]:
+    """(p, 4) zones, the method and the certificate of hs_partition_profile for (p, m, n) times."""
+    p, m, n = times.shape
+    cells = np.empty((p, 4), np.int64)
+    found, proof = ffi.new("hs_profile_method *"), ffi.new("hs_certificate *")
+    given = m, n, p, doubles(times.reshape(-1)), PROFILES[method], effort(seed, seconds)
+    results = found, int64s(cells.reshape(-1)), proof
+    cancellable(lambda cancel: lib.hs_partition_profile(*given, cancel, *results), True)
+    made = next(name for name, number in PROFILES.items() if number == found[0])
+    return cells, made, certificate(proof, "makespan")
+
+
+def partition_profile_certificate(
+    times: NDArray[np.float64], cells: NDArray[np.int64]
+) -> dict[str, Any]:
+    """hs_partition_profile_certificate for (p, m, n) times and (p, 4) zones."""
+    p, m, n = times.shape
+    proof = ffi.new("hs_certificate *")
+    given = m, n, p, doubles(times.reshape(-1)), int64s(cells.reshape(-1), 4 * p)
+    cancellable(
+        lambda cancel: lib.hs_partition_profile_certificate(*given, cancel, proof),
+        times.size > LONG,
+    )
+    return certificate(proof, "makespan")
+
+
+def zone_times(
+    heights: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    points: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> NDArray[np.float64]:
+    """(m, n) times of hs_zone_times, from points (heights, widths)."""
+    times = np.empty(shape)
+    rows, cols = points.shape
+    sizes = doubles(heights, rows), doubles(widths, cols)
+    given = rows, cols, *sizes, doubles(np.ascontiguousarray(points).reshape(-1))
+    check_status(lib.hs_zone_times(*given, *shape, doubles(times.reshape(-1))))
+    return times
+
+
 #: The kinds of hs_flaw.
 OUTSIDE, OVERLAP, AREA = lib.HS_FLAW_OUTSIDE, lib.HS_FLAW_OVERLAP, lib.HS_FLAW_AREA
 

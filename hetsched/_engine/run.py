@@ -666,10 +666,11 @@ def measure_kernel(
     seconds: float = 0.0,
     least: int = 1,
     capacity: int = 1000,
+    sides: tuple[int, int] = (0, 0),
 ) -> Measurement:
     """hs_measure_kernel on one of the `workers` of a pool, or on all at once with -1.
 
-    It runs without the GIL.
+    It runs without the GIL. sides: rows and columns of a product; 0 for `size`.
     """
     times = np.empty((workers, capacity))
     count, batch = np.empty(workers, np.int32), np.empty(workers, np.int32)
@@ -686,6 +687,7 @@ def measure_kernel(
         *views,
         0,
         0.0,
+        *sides,
     )
     what, poll = ffi.new("hs_measurement *", fields), Poll()
     handle = ffi.new_handle(poll)

@@ -6,10 +6,12 @@ import argparse
 import json
 from typing import Any
 
+from .._base.table import table
 from ..machine import least
 from ..machine import measure as measuring
 from ..machine.dropin import library
 from ..machine.topology import topology
+from ..machine.zones import measure_zones
 from ..platform import file_kind
 from ..plots.canvas import write_figure
 from .announcing import announcing
@@ -69,6 +71,16 @@ def add_parser(commands: Any) -> None:
         ),
     )
     measure.add_argument(
+        "--zones",
+        nargs=3,
+        type=int,
+        metavar=("M", "N", "K"),
+        help=(
+            "measure the time of each core for zones of an M x K by K x N product, by height and"
+            " width, for `partition_profile` and `plan_matmul`; it is not cached"
+        ),
+    )
+    measure.add_argument(
         "--refresh",
         action="store_true",
         help="measure again, even if a recent measurement is cached",
@@ -97,6 +109,9 @@ def _measure(given: argparse.Namespace) -> None:
             multiply_adds = least.measured(topology(), library())
         print(json.dumps(multiply_adds, indent=1) if given.json else least.table(multiply_adds))
         return
+    if given.zones:
+        _measure_zones(given)
+        return
     options = {"dtypes": given.dtype, "max_age": given.max_age}
     options = {name: value for name, value in options.items() if value is not None}
     what = f"measuring the speeds of the cores, about {given.seconds:g} s"
@@ -119,3 +134,20 @@ def _measure(given: argparse.Namespace) -> None:
         found.plot(figure.add_subplot())
         write_figure(figure, given.plot)
     print(json.dumps(found.record(), indent=1) if given.json else found.table())
+
+
+def _measure_zones(given: argparse.Namespace) -> None:
+    """Print the times of zones: of each worker in the first dtype that is given."""
+    dtype = (given.dtype or ["float64"])[0]
+    with announcing(f"timing zones, about {given.seconds:g} s", given.quiet):
+        profiles = measure_zones(*given.zones, dtype=dtype, seconds=given.seconds)
+    if given.json:
+        print(json.dumps([[part.tolist() for part in own] for own in profiles], indent=1))
+        return
+    for i, (heights, widths, times) in enumerate(profiles):
+        head = [f"worker {i}: seconds", *(f"width {width:g}" for width in widths)]
+        rows = [
+            [f"height {height:g}", *(f"{time:.4g}" for time in row)]
+            for height, row in zip(heights, times, strict=True)
+        ]
+        print(table([head, *rows]))

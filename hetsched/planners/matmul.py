@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .._base import check
 from .._engine.dtypes import DTYPES, flops_per_update
+from .._engine.partition import PROFILES
 from ..platform import Platform, Unit, as_platform
 from .product import ProductPlan
 from .product_methods import METHODS as BOXES
-from .product_methods import plan_boxes
+from .product_methods import plan_boxes, plan_of_profile
+from .profile_zones import ZoneProfile, partition_profile
 from .star import METHODS as CHUNKS
 from .star import StarPlan, plan_product
 
@@ -34,12 +36,20 @@ def plan_matmul(
     method: str = "best", block: int | None = None, communication: str = "once",
     dtype: DTypeLike = np.float64, deterministic: bool = False,
 ) -> ProductPlan | StarPlan: ...  # fmt: skip
+@overload
+def plan_matmul(
+    m: int | Sequence[int], n: int | Sequence[int], k: int | None = None,
+    platform: Platform | None = None, *, profiles: Sequence[ZoneProfile],
+    method: str = "best", block: int | None = None, communication: str = "once",
+    dtype: DTypeLike = np.float64, deterministic: bool = False,
+) -> ProductPlan: ...  # fmt: skip
 def plan_matmul(
     m: Any,
     n: Any,
-    k: Any,
+    k: Any = None,
     platform: Any = None,
     *,
+    profiles: Sequence[ZoneProfile] | None = None,
     method: str = "best",
     block: int | None = None,
     communication: str = "once",
@@ -56,12 +66,18 @@ def plan_matmul(
     platform : Platform or (p,) array_like
         A star, or the cycle-times of its workers. Its times are in seconds per gigaflop and per
         gigabyte, also if it has no unit, or in another unit that can be converted. Limited memory
-        is counted in blocks.
+        is counted in blocks. With profiles it is optional, a star that only has link costs and
+        names.
+    profiles : (p,) sequence, optional
+        The seconds that each worker takes for its zone, by the zone's height and width in blocks,
+        over the whole depth k: see `partition_profile`. The plan has one zone for each worker at
+        most, and each worker has the cycle-time that its zone implies. Zones are chosen without the
+        transfers.
     method : str
         "best" is the method with the least makespan. It is one of the methods of `Pool.plan`, which
         give every worker its boxes at once. If the platform limits the memory of a worker, it is
         one of the methods of `plan_product`, which send panels when there is room for them. Any
-        method of either can be named.
+        method of either can be named. With profiles, a method of `partition_profile`.
     block : int, optional
         Boxes are cut at multiples of it; default 1. For a plan of `plan_product`, the side of its
         blocks. It must be given if memory is limited, unless the platform's unit is a block update
@@ -103,6 +119,8 @@ def plan_matmul(
         raise TypeError("platform comes last: plan_matmul(m, n, k, platform)")
     if platform is None and isinstance(m, Sequence) or isinstance(k, Platform):  # two shapes
         k, platform = None, k
+    if profiles is not None:
+        return _by_profiles(m, n, k, platform, profiles, method, block, communication, dtype)
     m, n, k = check.product_sizes(m, n, k)
     platform = as_platform("platform", platform)
     check.choice("method", method, dict.fromkeys(("best", *BOXES, *CHUNKS)))
@@ -139,6 +157,33 @@ def plan_matmul(
         flops_per_update=flops_per_update(kind),
         deterministic=deterministic,
     )
+
+
+def _by_profiles(
+    m: Any,
+    n: Any,
+    k: Any,
+    platform: Any,
+    profiles: Sequence[ZoneProfile],
+    method: str,
+    block: int | None,
+    communication: str,
+    dtype: DTypeLike,
+) -> ProductPlan:
+    m, n, k = check.product_sizes(m, n, k, low=1)
+    kind = check.dtype(dtype, DTYPES)
+    check.choice("method", method, PROFILES)
+    check.choice("communication", communication, ("once",))
+    if platform is not None:
+        platform = as_platform("platform", platform)
+        if any(memory is not None for memory in platform.memory):
+            raise ValueError(
+                "platform must have no memory limits with profiles: zones that do not fit have"
+                " infinite times"
+            )
+    q = 1 if block is None else check.integer("block", block, low=1)
+    zones = partition_profile((-(-m // q), -(-n // q)), profiles, method)
+    return plan_of_profile(zones, m, n, k, platform, kind.itemsize, flops_per_update(kind), q)
 
 
 def _side(platform: Platform, dtype: np.dtype[np.generic], limited: bool, least: int) -> int:

@@ -432,7 +432,7 @@ def _problem(
     given: bool,
 ) -> engine.Problem:
     """The options of a partition, or of each one of a stack; `given` means that rects are given."""
-    sides = None if shape is None else _shape(shape)
+    sides = None if shape is None else shape_of(shape)
     group_cost = check.number("group_cost", group_cost, low=0.0)
     if groups is not None and (method not in ("best", "interval") or objective != "sum"):
         raise ValueError('groups are for methods "best" and "interval" with objective "sum"')
@@ -676,7 +676,7 @@ def _groups(groups: ArrayLike, p: int) -> NDArray[np.int32]:
     return np.unique(given, return_inverse=True)[1].astype(np.int32)
 
 
-def _shape(shape: tuple[int, int]) -> tuple[int, int]:
+def shape_of(shape: tuple[int, int]) -> tuple[int, int]:
     try:
         m, n = shape
     except (TypeError, ValueError):

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import check
+from .._base import check, schema
 from .._engine import schedule as engine
 from ..errors import InfeasibleError
+from ..plan import certified
 from ..platform import UNIT, Platform, Unit
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
@@ -29,6 +30,7 @@ from .product import (
     require_few,
 )
 from .product_domains import counted, members
+from .profile_zones import ProfilePartition
 
 #: Besides the methods of `partition`: block columns, block rows, `partition` into columns, layers
 #: of the inner dimension, `cuboids`, Cannon's algorithm, zones for the domains of a machine, zones
@@ -268,13 +270,7 @@ def plan_of_partition(
         raise ValueError(f"plan is for {len(given.areas)} workers, the pool has {len(platform)}")
     check.choice("communication", communication, COMMUNICATION)
     require_pieces(given)
-    rows, cols = given.shape
-    block = max(1, -(-m // rows))
-    if -(-m // block) != rows or -(-n // block) != cols:
-        raise ValueError(
-            f"plan has shape {given.shape},"
-            f" which is neither ({m}, {n}) nor its number of square blocks"
-        )
+    block = _block_of(given.shape, m, n)
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, False)
     pieces = _in_elements(given.pieces, block)
     best = in_zones(given.method, pieces, task)
@@ -283,6 +279,48 @@ def plan_of_partition(
         groups = np.array(given.groups, np.int64)
         best = min(best, in_zones(given.method, pieces, task, groups), key=_makespan)
     return _plan(best)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def plan_of_profile(
+    given: ProfilePartition,
+    m: int,
+    n: int,
+    k: int,
+    platform: Platform | None,
+    itemsize: int,
+    flops_per_update: float,
+    block: int | None = None,
+) -> ProductPlan:
+    """The product over zones that are planned with the times of zones of depth k, in seconds.
+
+    platform : the link costs and names of the workers; None without links. The cycle-time of each
+    worker is what its zone implies; without a zone it is the largest of the others.
+    block : side of the blocks that the plan counts, if it is known.
+    """
+    p = len(given.times)
+    links = None
+    if platform is not None:
+        if len(platform) != p:
+            raise ValueError(f"plan is for {p} workers, the platform has {len(platform)}")
+        if platform.links is not None:
+            raise ValueError("platform must be a star, without links between workers")
+        links = platform.per(Unit.gigaflop(), "a product").link_costs
+    block = _block_of(given.shape, m, n) if block is None else block
+    pieces = _in_elements(given.pieces, block)
+    ends = np.minimum(pieces[:, 1:3] + pieces[:, 3:], (m, n))
+    work = flops_per_update * k * (ends - pieces[:, 1:3]).prod(axis=1, dtype=np.float64) / UNIT
+    means = np.maximum(given.times[pieces[:, 0]] / work, schema.LEAST)
+    cycle_times = np.full(p, means.max())
+    cycle_times[pieces[:, 0]] = means
+    names = list(given.names if platform is None else platform.names)
+    star = Platform.star(cycle_times, links, names=names, unit=Unit.gigaflop())
+    task = Task((m, n, k), star, block, "once", itemsize, flops_per_update, False)
+    best = in_zones("profiles", pieces, task)
+    proof = certified(given.bound, makespan=best.schedule.makespan)
+    # of all plans that profiles have times for: they have none for a part of the inner dimension
+    scope = "one zone for each worker" if proof["optimal"] else ""
+    return _plan(best, **proof | {"scope": scope})
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -418,6 +456,16 @@ def plan_of_mesh(
         [np.bincount(given.links[:, 1], own / (2.0 * given.n), len(rounds)) for own in flows]
     ).T.ravel()
     return _plan(in_routed_layers(boxes, come, (data * sent).astype(np.float64), task))
+
+
+def _block_of(shape: tuple[int, int], m: int, n: int) -> int:
+    """The side of the square blocks of m x n elements that a plan of this shape counts."""
+    block = max(1, -(-m // shape[0]))
+    if (-(-m // block), -(-n // block)) != shape:
+        raise ValueError(
+            f"plan has shape {shape}, which is neither ({m}, {n}) nor its number of square blocks"
+        )
+    return block
 
 
 def _in_elements(pieces: NDArray[Any], block: int) -> NDArray[np.int64]:

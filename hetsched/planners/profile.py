@@ -149,10 +149,10 @@ def distribute_profile(
     ([60, 12, 8], 36.0)
     """
     n = check.integer("n", n, low=0)
-    rows = _rows(profiles)
+    rows = rows_of(profiles)
     p = len(rows)
-    least = _limits("min_chunk", min_chunk, p)
-    most = _limits("memory", n if memory is None else memory, p, none=n)
+    least = limits_of("min_chunk", min_chunk, p)
+    most = limits_of("memory", n if memory is None else memory, p, none=n)
     table = np.full((p, n + 1), np.inf)
     for i, profile in enumerate(rows):
         end = min(n, int(most[i]))
@@ -185,7 +185,7 @@ def distribute_profile(
     )
 
 
-def _rows(profiles: Platform | Sequence[Profile]) -> list[Any]:
+def rows_of(profiles: Platform | Sequence[Any]) -> list[Any]:
     given: Any = getattr(profiles, "cycle_times", profiles)
     if isinstance(given, str | bytes | dict) or callable(given):
         raise TypeError(
@@ -202,7 +202,7 @@ def _rows(profiles: Platform | Sequence[Profile]) -> list[Any]:
     return rows
 
 
-def _limits(name: str, values: Any, p: int, none: int | None = None) -> NDArray[np.int64]:
+def limits_of(name: str, values: Any, p: int, none: int | None = None) -> NDArray[np.int64]:
     """(p,) integers >= 0; `none` replaces None if None is allowed."""
     if none is not None and isinstance(values, list | tuple):
         values = [none if value is None else value for value in values]
@@ -217,11 +217,11 @@ def _limits(name: str, values: Any, p: int, none: int | None = None) -> NDArray[
 def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     """The times of 1, 2, ... chunks, up to `end` or to the end of the table."""
     if callable(profile):
-        return _positive(name, _called(name, profile, end))
+        return positive_times(name, _called(name, profile, end))
     sized = isinstance(profile, list | tuple) or (
         isinstance(profile, np.ndarray) and profile.ndim > 0
     )
-    if sized and len(profile) == 2 and all(map(_is_row, profile)):
+    if sized and len(profile) == 2 and all(map(is_row, profile)):
         sizes, times = (check.vector(f"{name}[{k}]", part) for k, part in enumerate(profile))
         return _interpolated(name, sizes, times, end)
     array = check.reals(
@@ -230,16 +230,16 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     )
     if array.ndim == 0:
         with np.errstate(over="ignore"):  # so many chunks are impossible
-            return _positive(name, np.full(1, array)) * np.arange(1, end + 1)
+            return positive_times(name, np.full(1, array)) * np.arange(1, end + 1)
     if array.ndim > 1:
         raise ValueError(
             f"{name} must be a number, a 1-D table or a pair (sizes, times), got shape"
             f" {array.shape}"
         )
-    return _positive(name, array[1 : end + 1])
+    return positive_times(name, array[1 : end + 1])
 
 
-def _is_row(part: Any) -> bool:
+def is_row(part: Any) -> bool:
     if isinstance(part, np.ndarray):
         return part.ndim == 1
     return isinstance(part, list | tuple) and not any(
@@ -284,7 +284,7 @@ def _interpolated(
     return values
 
 
-def _positive(name: str, times: NDArray[np.float64]) -> NDArray[np.float64]:
+def positive_times(name: str, times: NDArray[np.float64]) -> NDArray[np.float64]:
     bad = ~(times > 0)
     if bad.any():
         x = int(np.argmax(bad)) + 1

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..planners.partition import Partition
+    from ..planners.profile_zones import ProfilePartition
 
 _WIDTHS = (3.2, 2.2, 1.5, 1.1, 0.8)  # points: width of the cuts of the whole, of its parts, ...
 _NUMBERED = 16  # number of workers up to which the cuts are numbered
@@ -168,6 +169,18 @@ def plot_partition(partition: Partition, ax: Axes | None = None, *, cut_order: b
     if partition.groups is not None:
         _outline(ax, partition.pieces, partition.groups)
     return ax
+
+
+def plot_profile_zones(plan: ProfilePartition, ax: Axes | None = None) -> Axes:
+    """Draw the zones, first row at the top, with the workers' names and shares where they fit.
+
+    Parameters
+    ----------
+    plan : ProfilePartition
+    """
+    ax = _axes(ax, figure_size("boxes", len(plan.names), _aspect(plan.shape)))
+    _heading(ax, f"{plan.method}, makespan {digits(plan.makespan)}, gap {percent(plan.gap)}")
+    return plot_boxes(plan.shape, plan.pieces.tolist(), plan.names, ax)
 
 
 def plot_comparison(

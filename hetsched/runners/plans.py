@@ -11,6 +11,7 @@ from ..planners.layers import LayersPlan
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
+from ..planners.profile_zones import ProfilePartition
 from ..planners.star import StarPlan
 from ..planners.tasks import MaxTasks, MinTime
 from . import bus, product, star, zones
@@ -132,6 +133,7 @@ _PRODUCT = ("out", "alpha", "beta")
 _KINDS = {
     ProductPlan: _Kind(_run_product, _PRODUCT),
     Partition: _Kind(_run_partition, (*_PRODUCT, "communication", "rebalance", "drift")),
+    ProfilePartition: _Kind(_run_product, _PRODUCT),
     Cuboids: _Kind(_run_product, (*_PRODUCT, "communication")),
     DynamicProduct: _Kind(_run_product, (*_PRODUCT, "communication")),
     LayersPlan: _Kind(_run_layers, (*_PRODUCT, "layers")),

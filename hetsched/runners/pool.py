@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..planners.layers import LayersPlan
     from ..planners.mesh import MeshPlan
     from ..planners.partition import Partition
+    from ..planners.profile_zones import ProfilePartition
     from ..planners.ring import SliceRing
     from ..planners.star import StarPlan
     from ..planners.stencil import StencilPlan
@@ -395,6 +396,7 @@ class Pool:
         plan: (
             ProductPlan
             | Partition
+            | ProfilePartition
             | Cuboids
             | DynamicProduct
             | LayersPlan
@@ -421,11 +423,11 @@ class Pool:
         Parameters
         ----------
         plan : Plan
-            For products: a plan of `plan` or `plan_product`, a `partition` of C's elements or
-            square blocks, `cuboids` of the iterations, a `dynamic_product` (the sides are cut as
-            evenly as possible), or a plan of `layers_star`, `layers_mesh` or `layers_network`, with
-            n elements or blocks of the inner dimension. For Python functions: a plan of
-            `max_tasks`, `min_time` or `divisible_load`.
+            For products: a plan of `plan` or `plan_product`, a `partition` or `partition_profile`
+            of C's elements or square blocks, `cuboids` of the iterations, a `dynamic_product` (the
+            sides are cut as evenly as possible), or a plan of `layers_star`, `layers_mesh` or
+            `layers_network`, with n elements or blocks of the inner dimension. For Python
+            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
         A, B : array_like
             The operands. For tasks and loads A is a function and B are the data for it.
         out : ndarray, optional

@@ -37,8 +37,10 @@ from ..planners.product_methods import (
     plan_of_demand,
     plan_of_mesh,
     plan_of_partition,
+    plan_of_profile,
     require_zones,
 )
+from ..planners.profile_zones import ProfilePartition
 from ..platform import UNIT
 from .operands import Operands, as_array, element_strides, operands
 
@@ -329,7 +331,15 @@ def _engine_zones(
 
 def checked(
     workers: Workers,
-    plan: ProductPlan | Partition | Cuboids | DynamicProduct | LayersPlan | MeshPlan,
+    plan: (
+        ProductPlan
+        | Partition
+        | ProfilePartition
+        | Cuboids
+        | DynamicProduct
+        | LayersPlan
+        | MeshPlan
+    ),
     x: Operands,
     communication: str,
 ) -> ProductPlan:
@@ -342,6 +352,8 @@ def checked(
         plan = plan_of_partition(
             plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops, communication
         )
+    elif isinstance(plan, ProfilePartition):
+        plan = plan_of_profile(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, MeshPlan):
         plan = plan_of_mesh(plan, *x.sizes, workers.in_gigaflops, x.c.itemsize, flops)
     elif isinstance(plan, DynamicProduct):

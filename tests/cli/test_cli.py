@@ -270,6 +270,22 @@ def test_a_measured_platform_runs(files, capsys, monkeypatch):
         np.testing.assert_allclose(np.load("C.npy"), files[0] @ files[1], atol=1e-12)
 
 
+def test_measured_zones(capsys):
+    command = ["measure", "--zones", "40", "30", "20", "--seconds", "0.01"]
+    assert cli.main([*command, "--dtype", "float32"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = " ".join(lines[0].split())
+    assert head == "worker 0: seconds width 2 width 5 width 12 width 30"
+    assert [line.split()[1] for line in lines[1:5]] == ["2", "6", "16", "40"]
+    assert cli.main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == hs.topology().worth
+    plan = hs.plan_matmul(40, 30, 20, profiles=[tuple(own) for own in found])
+    assert 0 < plan.makespan < 1
+    assert cli.main(["measure", "--zones", "0", "1", "1"]) == 1
+    assert "m must be" in capsys.readouterr().err
+
+
 def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
     monkeypatch.setattr(measuring, "measure", None)
     assert cli.main(["measure", "-o", "here.txt"]) == 1

@@ -115,6 +115,9 @@ def _subjects() -> Iterator[Subject]:
     yield Subject(hs.distribute(10, star), star)
     yield Subject(hs.distribute([[3, 4], [0, 9]], np.ones((2, 2, 3))), star)
     yield Subject(hs.distribute_profile(7, [2.0, [0.0, 3.0, 1.0, 2.0, 4.0, 5.0, 6.0, 9.0]]), two)
+    yield Subject(
+        hs.partition_profile((9, 8), [2.0, lambda h, w: 1.0 + h * w]), two, _product(9, 8, 4)
+    )
     yield Subject(hs.lu_pattern(6, [3, 5, 8], period=4), star, _factor("lu", 60))
     yield Subject(
         hs.lu_grid(5, [1, 2, 3, 4], link_cost=0.5),

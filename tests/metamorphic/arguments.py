@@ -89,10 +89,7 @@ def permuted(value: Any, order: np.ndarray) -> Any:
             tuple(value.names[i] for i in order),
         )
     if isinstance(value, list | tuple) and len(value) == len(order):
-        return [
-            permuted(value[i], order) if np.ndim(value[i]) and len(value[i]) == 0 else value[i]
-            for i in order
-        ]
+        return [value[i] for i in order]
     if np.ndim(value) == 0:
         return value
     array = np.asarray(value)

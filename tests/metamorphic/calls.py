@@ -92,6 +92,17 @@ def _in_profile(given: Arguments, plan: hs.ProfileDistribution) -> None:
         assert not bad.any(), f"counts {plan.counts.tolist()}, {name} {limits.tolist()}"
 
 
+def _in_zone_profile(given: Arguments, plan: hs.ProfilePartition) -> None:
+    _shape_is_asked(given, plan)
+    most = [math.inf if x is None else x for x in np.ravel(given["memory"])]
+    bad = plan.load > np.broadcast_to(np.array(most, float), len(plan.names))
+    assert not bad.any(), f"{plan.load.tolist()} cells, memory {most}"
+
+
+def _shape_is_asked(given: Arguments, plan: Any) -> None:
+    assert plan.shape == tuple(given["shape"]), f"the shape is {plan.shape}"
+
+
 def _like_costs(given: Arguments, plan: hs.Assignment) -> None:
     costs = np.asarray(given["costs"])
     sign = -1 if given["maximize"] else 1
@@ -166,6 +177,14 @@ CALLS: dict[str, Call] = {
         ("profiles",),
         workers=("profiles", "min_chunk", "memory"),
         honours=_in_profile,
+    ),
+    "partition_profile": Call(
+        hs.partition_profile,
+        ("profiles",),
+        workers=("profiles", "memory"),
+        rankings=(("best", "guillotine", "columns"), ("best", "rows")),
+        comparable=lambda given: given["budget"] is None,
+        honours=_in_zone_profile,
     ),
     "lu_pattern": Call(
         hs.lu_pattern,

@@ -50,6 +50,8 @@ def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -
     workers = len(getattr(plan, "names", ())) or max(len(plan.row_prices), len(plan.col_prices))
     if workers > MOST_WORKERS or given.get("budget") is not None:
         return
+    if call == "plan_matmul" and given["profiles"] is not None:
+        return  # the zones are those of partition_profile, which has its own relations
     began = time.perf_counter()
     unchanged(plan, again(), "the same call")
     if time.perf_counter() - began > LONGEST:
@@ -83,8 +85,10 @@ def _scaling(
         numbers = [abs(x) for x in numbers_in(list(used.values())) if x != 0 and not math.isinf(x)]
         if numbers and not LEAST_TIME <= min(numbers) <= max(numbers) <= MOST_TIME:
             continue
-        profiles = given.get("profiles", ())
-        if not isinstance(profiles, hs.Platform) and any(map(callable, profiles)):
+        profiles = given.get("profiles")
+        if profiles is None or isinstance(profiles, hs.Platform):
+            profiles = ()
+        if any(map(callable, profiles)):
             continue
         for factor in (2.0**-7, 2.0**5):
             if call == "assign" and np.asarray(given["costs"]).dtype.kind in "iu":
@@ -95,7 +99,7 @@ def _scaling(
                 name: scaled(value, 1 / factor if name in rules.rates else factor)
                 for name, value in used.items()
             }
-            if call == "distribute_profile":
+            if call in ("distribute_profile", "partition_profile"):
                 changes["profiles"] = _scaled_profiles(used["profiles"], factor)
             if call == "layers_network":
                 changes["links"] = used["links"] * [1.0, 1.0, factor]
@@ -105,19 +109,20 @@ def _scaling(
 
 
 def _scaled_profiles(profiles: Any, factor: float) -> Any:
-    """Times scaled, sizes not."""
+    """Times scaled, sizes not: of 1-D profiles, and of zones."""
     if isinstance(profiles, hs.Platform):
         return scaled(profiles, factor)
     result = []
     for profile in profiles:
-        pair = (
+        points = (
             isinstance(profile, list | tuple)
-            and len(profile) == 2
-            and all(np.ndim(x) == 1 for x in profile)
+            and len(profile) in (2, 3)
+            and all(np.ndim(x) == 1 for x in profile[:-1])
+            and np.ndim(profile[-1]) == len(profile) - 1
         )
         result.append(
-            (profile[0], np.asarray(profile[1]) * factor)
-            if pair
+            (*profile[:-1], np.asarray(profile[-1]) * factor)
+            if points
             else np.asarray(profile, float) * factor
         )
     return result
@@ -181,7 +186,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
     if call in ("lu_pattern", "lu_grid") and given["owner"] is not None:
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
-    if call == "partition" and given["rects"] is not None:
+    if call in ("partition", "partition_profile") and given["rects"] is not None:
         changes["rects"] = np.asarray(given["rects"])[order]
     other = again(**changes)
     validate(other)
@@ -199,14 +204,15 @@ def _useless(
     if call == "assign":
         _useless_row(given, again, plan)
         return
-    if call == "distribute_profile":
-        if isinstance(given["profiles"], hs.Platform):
+    if call in ("distribute_profile", "partition_profile"):
+        if isinstance(given["profiles"], hs.Platform) or given.get("rects") is not None:
             return
         more = {
             name: [*given[name], 0] if np.ndim(given[name]) else given[name]
-            for name in ("min_chunk", "memory")
+            for name in {"min_chunk", "memory"} & set(given)
         }
-        other = again(profiles=[*given["profiles"], [1.0]], **more)
+        nothing = [1.0] if call == "distribute_profile" else [[1.0]]
+        other = again(profiles=[*given["profiles"], nothing], **more)
         validate(other)
         assert other.value == plan.value, (
             f"a worker without a profile: {plan.value!r} becomes {other.value!r}"

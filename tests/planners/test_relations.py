@@ -111,6 +111,7 @@ def test_every_planner_has_relations():
     named = [getattr(hs, name) for name in hs.__all__]
     wrong = {
         hs.measure,
+        hs.measure_zones,
         hs.topology,
         hs.simulate,
         hs.replan,
@@ -165,6 +166,7 @@ def samples() -> dict[type, Any]:
         hs.partition([5, 3, 2, 1, 1]),
         plan_boxes(60, 50, 40, hs.Platform.star([1.0, 2.0], [0.1, 0.2]), method="layers"),
         hs.distribute_profile(30, [([1, 10, 60], [8, 10, 30]), 3, 4]),
+        hs.partition_profile((6, 7), [([1, 6], [1, 7], [[2, 9], [9, 30]]), 3, 4, 4]),
         old.recut([3, 2, 1, 2]),
         hs.ring_profile([1.0, 1.5, 2.0], links),
         hs.slice_ring([1.0, 1.5, 2.0], links, 100.0, 1.0),
@@ -222,6 +224,7 @@ FREE = {
     hs.Partition: {"cycle_times", "group_cost"},
     hs.ProductPlan: {"itemsize", "shared", "tried"},
     hs.ProfileDistribution: {"counts", "times"},
+    hs.ProfilePartition: {"bound", "times"},
     hs.SliceRing: {"relays"},
     hs.StarLuPlan: {"bound", "memory", "planning_time"},
     hs.StarPlan: {"chunks.buffers", "memory", "mu", "planning_time"},

@@ -63,6 +63,22 @@ def _postfix(plan: Sequence[int]) -> list[int]:
     return workers
 
 
+@judges(hs.ProfilePartition)
+def _profile_zones(plan: hs.ProfilePartition) -> None:
+    p, times = len(plan.names), plan.times.tolist()
+    rects = ints("rects", plan.rects, (p, 4))
+    tiled([rect for rect in rects if any(rect)], plan.shape, 0.0)
+    areas = [height * width for _, _, height, width in rects]
+    for i, (area, time) in enumerate(zip(areas, times, strict=True)):
+        assert (time > 0) == (area > 0), f"worker {i} needs {time} for {area} cells"
+    same("makespan", plan.makespan, max(times))
+    mean = [t / a if a else math.inf for a, t in zip(areas, times, strict=True)]
+    same("cycle_times", plan.cycle_times, mean)
+    assert plan.half_perimeters == sum(h + w for _, _, h, w in rects), "the sides of the zones"
+    assert plan.pieces.tolist() == [[i, *rect] for i, rect in enumerate(rects) if areas[i]]
+    replayed(plan, end=plan.makespan)
+
+
 @judges(hs.Partition)
 def _partition(plan: hs.Partition) -> None:
     p, whole = len(plan.areas), plan.shape or (1, 1)

@@ -6,7 +6,7 @@
 
 HS_C_BEGIN
 
-/* HS_MEASURE_GEMM: C <- A B, all size x size. HS_MEASURE_PANEL: the panel of an LU factorisation,
+/* HS_MEASURE_GEMM: C <- A B, all size x size, or C of another size. HS_MEASURE_PANEL: the panel of an LU factorisation,
  * with `size` rows and as many columns as hs_run_factor would choose. HS_MEASURE_TRSM: the
  * triangular solve with the square of such a panel, for `size` columns, as LU updates need it. */
 typedef enum hs_measured {
@@ -36,7 +36,9 @@ typedef enum hs_measured {
  *   busy      [p] out: the same in seconds of CPU time. busy < elapsed: another program had the
  *             core
  *   width     out: columns of the panel, 0 for GEMM
- *   flops     out: of one repetition */
+ *   flops     out: of one repetition
+ *   rows, cols  sides of C for GEMM, whose depth is `size`, at most 2^15; 0: size. 0 for the other
+ *             kernels */
 typedef struct hs_measurement {
     int32_t kernel, dtype;
     int64_t size;
@@ -48,6 +50,7 @@ typedef struct hs_measurement {
     double *elapsed, *busy;
     int64_t width;
     double flops;
+    int64_t rows, cols;
 } hs_measurement;
 
 /* Fills *what for float64 GEMM of that size on all workers at once, for half a second and at least

@@ -414,6 +414,79 @@ typedef enum hs_flaw {
 HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, const double *rects,
                                const int *cancel, int32_t *flaw, int32_t *at);
 
+/* ---- partition by times of zones ------------------------------------------------------------- */
+
+/* Tiles an m x n matrix with at most one zone for each worker, if a worker's time depends on the
+ * height and the width of its zone in any way (functional performance models: Lastovetsky, Reddy,
+ * Parallel Computing 33 (2007); in columns: Clarke, Lastovetsky, Rychkov, HeteroPar 2011). The
+ * largest time is least; of the tilings found with this makespan, one with a small sum of half
+ * perimeters is taken.
+ *   HS_PROFILE_BEST        HS_PROFILE_GUILLOTINE if the problem is small enough for it, else the
+ *                          better one of HS_PROFILE_COLUMNS and HS_PROFILE_ROWS
+ *   HS_PROFILE_COLUMNS     full columns of zones that lie above each other. For an order of the
+ *                          workers, where each column has neighbours in the order, the makespan is
+ *                          the least. All orders of up to HS_PROFILE_ORDERS workers are tried, of
+ *                          more workers the one by the area that a worker can do within the bound,
+ *                          its reverse, and a search by swaps and moves
+ *   HS_PROFILE_ROWS        the same, transposed
+ *   HS_PROFILE_GUILLOTINE  the best guillotine tiling, with the least sum of half perimeters. For 3^w
+ *                          (m n (m + n) + 64) <= 2^HS_PROFILE_SPLITS, up to two seconds, else
+ *                          HS_ERROR_UNSUPPORTED; w is the number of workers with a finite time
+ *
+ *   m, n         1 .. 2^31 - 1, p m n <= 2^48
+ *   times        [p m n] > 0; times[(i m + h - 1) n + w - 1] is the time of worker i for a zone of h
+ *                rows and w columns. Infinite: such a zone does not fit. Nothing else is assumed:
+ *                larger zones may take less time
+ *   effort       of the search over orders, or NULL; see hs_effort
+ *   found        out: the method that found the tiling, never HS_PROFILE_BEST
+ *   cells        [4 p] out: row, col, height, width of each zone, all 0 for a worker without a zone
+ *   certificate  out: the makespan. The bound is the least time within which the largest zones of
+ *                the workers have together m n cells. If all tilings into rectangles were searched,
+ *                the bound is the makespan: up to three zones always lie in full columns or in full
+ *                rows, up to four have a guillotine cut
+ * HS_ERROR_INFEASIBLE if the zones that fit are too small together, or no tiling was found; after
+ * an error the outputs are unchanged.
+ * Time O(p m n log(p m n)) for the bound. HS_PROFILE_GUILLOTINE: O(3^w m n (m + n)), memory O(2^w m
+ * n). HS_PROFILE_COLUMNS: for each order and each of the O(log(p m n)) makespans tried, O(p n) runs
+ * of workers that fill a column, of m / 64 word operations for each worker in the run and each run
+ * of possible heights; memory O(p m n) bits and O(p n). */
+typedef enum hs_profile_method {
+    HS_PROFILE_BEST = 0,
+    HS_PROFILE_COLUMNS = 1,
+    HS_PROFILE_ROWS = 2,
+    HS_PROFILE_GUILLOTINE = 3
+} hs_profile_method;
+enum { HS_PROFILE_ORDERS = 5, HS_PROFILE_SPLITS = 33 };
+HS_API hs_status hs_partition_profile(int64_t m, int64_t n, int32_t p, const double *times,
+                                      hs_profile_method method, const hs_effort *effort,
+                                      const int *cancel, hs_profile_method *found, int64_t *cells,
+                                      hs_certificate *certificate);
+
+/* Certificate of given zones with such times: their makespan, with the bound of
+ * hs_partition_profile.
+ *   cells  [4 p] the zones tile the matrix; only the sum of their cells is checked
+ * HS_ERROR_INFEASIBLE if a zone does not fit. Time O(p m n log(p m n)), no memory but a sample of
+ * the times. */
+HS_API hs_status hs_partition_profile_certificate(int64_t m, int64_t n, int32_t p,
+                                                  const double *times, const int64_t *cells,
+                                                  const int *cancel, hs_certificate *certificate);
+
+/* Computes the times of one worker for all zones of an m x n matrix from times at some heights and
+ * widths. Between these, the time is bilinear: linear in the height and in the width. So zones of
+ * constant speed, and costs for each row, each column and each call, are met exactly. Between a size
+ * that fits and one that does not, none fits. Outside, the speed is that of the nearest point, so
+ * the time is proportional to the area.
+ *   rows, cols  >= 1 heights and widths
+ *   heights     [rows] > 0, finite, increasing; widths [cols] likewise
+ *   points      [rows * cols] > 0; points[a cols + b] is the time at heights[a], widths[b]; infinite:
+ *               does not fit
+ *   m, n        1 .. 2^31 - 1
+ *   times       [m n] out: times[(h - 1) n + w - 1] for h rows and w columns
+ * Time O(m n (rows + cols)). */
+HS_API hs_status hs_zone_times(int32_t rows, int32_t cols, const double *heights,
+                               const double *widths, const double *points, int64_t m, int64_t n,
+                               double *times);
+
 /* ---- partition (3-D) ------------------------------------------------------------------------- */
 
 /* Cuboids of given volumes that tile the unit cube of iterations of C = A B. Axis 0 is the rows of
