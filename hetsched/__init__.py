@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .planners.partition import Partition, Recut, partition
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
+    from .planners.redistribute import Redistribution, RingMessage, redistribute
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
@@ -104,6 +105,7 @@ _PUBLIC = {
     "planners.partition": ("Partition", "Recut", "partition"),
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
+    "planners.redistribute": ("Redistribution", "RingMessage", "redistribute"),
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
@@ -184,7 +186,9 @@ __all__ = [
     "ProductPlan",
     "ProfileDistribution",
     "Recut",
+    "Redistribution",
     "RentOrBuy",
+    "RingMessage",
     "RingProfile",
     "SliceRing",
     "SpeedProfile",
@@ -239,6 +243,7 @@ __all__ = [
     "plan_product",
     "plan_star_lu",
     "qr",
+    "redistribute",
     "replan",
     "ring_profile",
     "simulate",

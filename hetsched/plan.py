@@ -56,6 +56,7 @@ KINDS = {
     "Partition": "planners.partition",
     "ProductPlan": "planners.product",
     "ProfileDistribution": "planners.profile",
+    "Redistribution": "planners.redistribute",
     "SliceRing": "planners.ring",
     "StarLuPlan": "planners.star_lu",
     "StarPlan": "planners.star",
@@ -702,7 +703,7 @@ def simulate(
     ----------
     plan : Plan
         Any plan with cycle-times: from `distribute`, `distribute_profile`, `lu_pattern`, from
-        `partition` with a Platform, from `Pool.plan`.
+        `partition` with a Platform, from `Pool.plan`. A Redistribution has only messages.
     platform : Platform or (p,) array_like, optional
         Other workers that do the same: what if the speeds change? See `Plan.on`.
     drift : sequence of (time, Platform), optional
@@ -737,7 +738,7 @@ def simulate(
     if platform is not None:
         plan = plan.on(platform)
     steps = plan.steps()
-    times: NDArray[np.float64] = plan.cycle_times  # type: ignore[attr-defined]
+    times: NDArray[np.float64] = getattr(plan, "cycle_times", np.ones(len(plan.names)))
     speeds = relative_speeds(times).tolist()
     if drift is None:
         ideal = _ideal(steps, speeds)

@@ -85,6 +85,8 @@ LEFT_OUT = {
             "ProductPlan",
             "ProfileDistribution",
             "Recut",
+            "Redistribution",
+            "RingMessage",
             "RingProfile",
             "SliceRing",
             "SpeedProfile",

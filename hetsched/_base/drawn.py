@@ -36,6 +36,7 @@ PICTURES = {
     "ProductPlan": "plots.boxes.plot_product",
     "ProfileDistribution": "plots.allocation.plot_distribution",
     "Ring2003": "studies.ring_plots.plot_ring2003",
+    "Redistribution": "plots.gantt.plot_plan",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
     "StarLuPlan": "plots.gantt.plot_star_lu",

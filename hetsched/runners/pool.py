@@ -579,6 +579,7 @@ class Pool:
         *,
         dtype: DTypeLike = np.float64,
         ring: SliceRing | Sequence[int] | None = None,
+        overheads: ArrayLike | None = None,
     ) -> StencilPlan:
         """The plan that `stencil` follows for a matrix of rows x cols.
 
@@ -596,6 +597,9 @@ class Pool:
             The workers in the order of their slices. Default: the ring of `slice_ring` for the work
             of a step, 7 (rows - 2) cols flops, and the column of rows - 2 elements that two
             neighbours send each other.
+        overheads : (p,) array_like or float, optional
+            Additional seconds of each member's update in every step, >= 0. An emulated worker takes
+            them in `stencil`; on real cores they are only planned for. Default: none.
 
         Returns
         -------
@@ -616,7 +620,13 @@ class Pool:
         a slice of about this size.
         """
         return stencil_run.plan_for(
-            self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring
+            self._workers,
+            rows,
+            cols,
+            steps,
+            check.dtype(dtype, stencil_run.DTYPES),
+            ring,
+            overheads,
         )
 
     def stencil(
