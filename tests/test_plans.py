@@ -954,8 +954,11 @@ class TestOtherWorkers:
     def test_load_is_the_time_for_it(self, own, planned):
         """Load times cycle-time is how long a worker computes, in the table as in the schedule."""
         plan = planned(own)
-        busy = [row["busy"] for row in plan.table()]
         wanted = hs.simulate(plan).total("compute")
+        if isinstance(plan, hs.Redistribution):  # its load is items, with which no worker computes
+            assert not any(wanted)
+            return
+        busy = [row["busy"] for row in plan.table()]
         if getattr(plan, "mode", "pccs")[1:] != "scss":  # where work lasts as long as its message
             assert busy == pytest.approx(wanted, rel=1e-9)
         if not isinstance(plan, hs.WorkersWorth) and getattr(plan, "layers", None) is None:

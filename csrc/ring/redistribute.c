@@ -1,11 +1,11 @@
 /* hs_ring_redistribute: items that move along a ring to new owners.
  *
- * A run is a sequence of edges whose items go the same way. It begins at a member that sends to both
- * sides or receives nothing, and ends at one that receives from both sides or sends nothing. Along a
- * run, each item is sent as soon as its sender has it and is free; no schedule of these flows is
- * earlier. Two runs share a port only where they meet: the runs towards next members use it from
- * time 0 on, those towards previous members up to the makespan, or the other way round. The late
- * runs are scheduled as early ones backwards in time, from `after` to `before`. */
+ * A chain is a sequence of edges whose items go the same way. It begins at a member that sends to
+ * both sides or receives nothing, and ends at one that receives from both sides or sends nothing.
+ * Along a chain, each item is sent as soon as its sender has it and is free; no schedule of these
+ * flows is earlier. Two chains share a port only where they meet: the chains towards next members
+ * use it from time 0 on, those towards previous members up to the makespan, or the other way round.
+ * The late chains are scheduled as early ones backwards in time, from `after` to `before`. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ typedef struct {
     const int *cancel;
     const int64_t *flows; /* [size] */
     bool next_first;
-    double *finish;          /* [size] when the items of an edge have arrived, on the run's clock */
+    double *finish;          /* [size] when all items of an edge have arrived, early or late */
     sequence arriving, sent; /* of the edge before and of this one, as they are sent */
     message_list *messages;  /* or NULL */
 } schedule;
@@ -75,7 +75,7 @@ static bool valid_problem(const hs_redistribution *x)
     return first == last;
 }
 
-/* Returns whether these flows are a redistribution in which each run has a first member. */
+/* Returns whether these flows are a redistribution in which each chain has a first member. */
 static bool valid_flows(const hs_redistribution *x, const int64_t *flows)
 {
     bool all_next = true, all_previous = true;
@@ -109,7 +109,7 @@ static double busiest_port(const hs_redistribution *x, const int64_t *flows, con
     return most;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 /* Adds items, to the last stretch if they continue it. A single item has the period `time`. */
 static hs_status add_stretch(sequence *s, double start, int64_t items, double period, double time)
@@ -193,12 +193,12 @@ static bool goes(const schedule *s, int32_t edge, bool forward)
     return forward ? s->flows[edge] > 0 : s->flows[edge] < 0;
 }
 
-/* Schedules all runs in one direction, early ones or late ones, each from its first edge on. */
-static hs_status schedule_runs(schedule *s, bool forward, bool early)
+/* Schedules all chains in one direction, early ones or late ones, each from its first edge on. */
+static hs_status schedule_chains(schedule *s, bool forward, bool early)
 {
     const hs_redistribution *x = s->given;
     const bool up =
-        forward == early; /* whether the edges of a run are visited in ascending order */
+        forward == early; /* whether the edges of a chain are visited in ascending order */
     const int64_t *stock = early ? x->before : x->after;
     for (int32_t first = 0; first < x->size; first++) {
         const int32_t behind = up ? before_of(x, first) : next_of(x, first);
@@ -226,8 +226,8 @@ static hs_status schedule_runs(schedule *s, bool forward, bool early)
 
 static hs_status schedule_flows(schedule *s, double *makespan)
 {
-    hs_status status = schedule_runs(s, true, s->next_first);
-    if (!status) status = schedule_runs(s, false, !s->next_first);
+    hs_status status = schedule_chains(s, true, s->next_first);
+    if (!status) status = schedule_chains(s, false, !s->next_first);
     if (!status) *makespan = busiest_port(s->given, s->flows, s->finish);
     return status;
 }
