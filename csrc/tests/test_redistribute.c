@@ -190,7 +190,8 @@ static void refusals(void)
     } while (0)
     REFUSED(x.size = 0);
     REFUSED(x.closed = 2);
-    REFUSED(x.before = after, x.after = flows);
+    REFUSED(after[2] = 3);
+    after[2] = 2;
     REFUSED(before[0] = -1);
     before[0] = 3;
     REFUSED(before[0] = after[0] = (INT64_C(1) << 53) + 1);

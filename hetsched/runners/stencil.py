@@ -260,12 +260,12 @@ def _moves(
     times : (p, p) of a column from row to column.
     """
     moves = transfers(plan.owners, other.owners, len(plan.names))
-    direct = [(i, j, int(moves[i, j]), *when) for i, j, *when in messages(moves * times)]
+    direct = [(i, j, int(moves[i, j]), start, end) for i, j, start, end in messages(moves * times)]
     ring, inner = sorted((plan.ring, other.ring), key=len, reverse=True)
     if not direct or not np.array_equal(ring[np.isin(ring, inner)], inner):
         return direct
     along = redistribute(plan.counts, other.counts, times, ring=ring, rotate=False)
-    return [m[:5] for m in along.messages] if along.makespan < direct[-1][-1] else direct
+    return [m[:5] for m in along.messages] if along.makespan < direct[-1][4] else direct
 
 
 def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Members:

@@ -125,7 +125,8 @@ def _asked_layers(given: Arguments, plan: Any) -> None:
 
 def _asked_items(given: Arguments, plan: hs.Redistribution) -> None:
     for name in ("before", "after", "ring"):
-        assert getattr(plan, name).tolist() == list(given[name]), f"another {name}"
+        asked = range(len(plan.names)) if given[name] is None else given[name]
+        assert getattr(plan, name).tolist() == list(asked), f"another {name}"
 
 
 def _asked_ring(given: Arguments, plan: hs.SliceRing) -> None:
