@@ -1,5 +1,5 @@
 /* Fuzz harness of rings: the heuristics, the exact method and the bound against each other; shares
- * of arbitrary rings; plans by all methods, their certificates, and profiles. */
+ * of arbitrary rings; plans by all methods, their certificates, and profiles; redistributions. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
@@ -175,6 +175,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
               *cancel = take_byte(in) > 250 ? &stop
                         : pick_below(in, 2) ? &none
                                             : NULL;
+    if (pick_below(in, 4) == 0) {
+        move_items(in, p, kind, cancel);
+        bytes_end(in);
+        return 0;
+    }
     hs_ring problem = {.p = p, .relays = take_byte(in) > 250 ? 2 : pick_below(in, 2)};
     problem.cycle_times = ring_values(in, p, kind);
     double *links = ring_values(in, (int64_t)p * p, kind);
@@ -273,8 +278,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     planner_status(in, hs_ring_shares(&problem, any, draw_indices(in, any, p), NULL, shares, time),
                    HS_ERROR_INFEASIBLE);
     plan_rings(in, problem, cancel, proof ? NAN : exact);
-    next_call(in);
-    move_items(in, p, kind, cancel);
     bytes_end(in);
     return 0;
 }
