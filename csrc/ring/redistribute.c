@@ -11,7 +11,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
-#include "hetsched.h"
+#include "ring/items.h"
 
 /* The shifts of the flows that are tried: all up to NEAR away from the shift of the least busy port,
  * then each twice as far away as the one before. */
@@ -19,17 +19,6 @@ enum { NEAR = 16 };
 static const int64_t MOST_ITEMS = INT64_C(1) << 53;
 static const double MOST_TIME = 0x1p200;
 static const double EQUAL = 1.0 + 1e-12; /* sums in another order */
-
-/* Item j is sent from start + j period on. */
-typedef struct {
-    double start, period;
-    int64_t items;
-} stretch;
-
-typedef struct {
-    stretch *part; /* in ascending order */
-    int64_t count, room;
-} sequence;
 
 typedef struct {
     int64_t room, count;
@@ -44,18 +33,12 @@ typedef struct {
     const int *cancel;
     const int64_t *flows; /* [size] */
     bool next_first;
-    double *finish;          /* [size] when all items of an edge have arrived, early or late */
-    sequence arriving, sent; /* of the edge before and of this one, as they are sent */
-    message_list *messages;  /* or NULL */
+    double *finish;              /* [size] when all items of an edge have arrived, early or late */
+    hs__sequence arriving, sent; /* of the edge before and of this one, as they are sent */
+    message_list *messages;      /* or NULL */
 } schedule;
 
 /* ---- problem --------------------------------------------------------------------------------- */
-
-static int32_t next_of(const hs_redistribution *x, int32_t k)
-{
-    return k + 1 < x->size ? k + 1 : 0;
-}
-static int32_t before_of(const hs_redistribution *x, int32_t k) { return (k ? k : x->size) - 1; }
 
 static bool valid_problem(const hs_redistribution *x)
 {
@@ -80,7 +63,7 @@ static bool valid_flows(const hs_redistribution *x, const int64_t *flows)
 {
     bool all_next = true, all_previous = true;
     for (int32_t k = 0; k < x->size; k++) {
-        const int64_t in = flows[before_of(x, k)];
+        const int64_t in = flows[hs__previous_member(x, k)];
         if (flows[k] > MOST_ITEMS || flows[k] < -MOST_ITEMS || in > MOST_ITEMS || in < -MOST_ITEMS)
             return false;
         if (flows[k] - in != x->before[k] - x->after[k] || (flows[k] < 0 && !x->previous))
@@ -91,17 +74,12 @@ static bool valid_flows(const hs_redistribution *x, const int64_t *flows)
     return !all_next && !all_previous && (x->closed || flows[x->size - 1] == 0);
 }
 
-static double item_time(const hs_redistribution *x, int32_t edge, bool forward)
-{
-    return forward ? x->next[edge] : x->previous[next_of(x, edge)];
-}
-
 /* Returns the time of the busiest port, if the messages of an edge take so long together. */
 static double busiest_port(const hs_redistribution *x, const int64_t *flows, const double *taken)
 {
     double most = 0.0;
     for (int32_t k = 0; k < x->size; k++) {
-        const int32_t left = before_of(x, k);
+        const int32_t left = hs__previous_member(x, k);
         const double out = (flows[k] > 0 ? taken[k] : 0.0) + (flows[left] < 0 ? taken[left] : 0.0);
         const double in = (flows[left] > 0 ? taken[left] : 0.0) + (flows[k] < 0 ? taken[k] : 0.0);
         most = fmax(most, fmax(out, in));
@@ -111,79 +89,18 @@ static double busiest_port(const hs_redistribution *x, const int64_t *flows, con
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-/* Adds items, to the last stretch if they continue it. A single item has the period `time`. */
-static hs_status add_stretch(sequence *s, double start, int64_t items, double period, double time)
-{
-    if (items == 0) return HS_OK;
-    if (items == 1) period = time;
-    if (s->count > 0) {
-        stretch *last = &s->part[s->count - 1];
-        if (last->period == period && start == last->start + (double)last->items * period) {
-            last->items += items;
-            return HS_OK;
-        }
-    }
-    if (s->count == s->room) {
-        void *more = realloc(s->part, (size_t)(2 * s->room + 8) * sizeof *s->part);
-        if (!more) return HS_ERROR_MEMORY;
-        s->part = more;
-        s->room = 2 * s->room + 8;
-    }
-    s->part[s->count++] = (stretch){start, period, items};
-    return HS_OK;
-}
-
-static double end_of(const stretch *part, double time)
-{
-    return part->period == time ? part->start + (double)part->items * time
-                                : part->start + (double)(part->items - 1) * part->period + time;
-}
-
-static double end_of_all(const sequence *s, double time)
-{
-    return s->count ? end_of(&s->part[s->count - 1], time) : 0.0;
-}
-
-/* Schedules the items of an edge: first those that the sender has, then those that arrive.
- *   time, arrival_time  of an item on this edge, and on the edge before */
-static hs_status send_items(schedule *s, int64_t items, int64_t stock, double time,
-                            double arrival_time)
-{
-    sequence *sent = &s->sent;
-    sent->count = 0;
-    int64_t left = items - hs__min(items, stock);
-    hs_status status = add_stretch(sent, 0.0, items - left, time, time);
-    for (int64_t k = 0; k < s->arriving.count && left > 0 && !status; k++) {
-        const stretch in = s->arriving.part[k];
-        const int64_t count = hs__min(in.items, left);
-        const double free = end_of_all(sent, time), first = in.start + arrival_time;
-        left -= count;
-        if (in.period <= time) {
-            status = add_stretch(sent, fmax(free, first), count, time, time);
-            continue;
-        }
-        /* Slow arrivals: the sender catches up, then it waits for each item. */
-        const double lag = ceil(fmax(free - first, 0.0) / (in.period - time));
-        const int64_t behind = lag < (double)count ? (int64_t)lag : count;
-        status = add_stretch(sent, free, behind, time, time);
-        const double from = fmax(end_of_all(sent, time), first + (double)behind * in.period);
-        if (!status) status = add_stretch(sent, from, count - behind, in.period, time);
-    }
-    return status;
-}
-
 static void write_messages(message_list *out, const schedule *s, int32_t edge, bool early,
                            double time)
 {
     const bool forward = s->flows[edge] > 0;
-    const int32_t other = next_of(s->given, edge);
+    const int32_t other = hs__next_member(s->given, edge);
     for (int64_t k = 0; k < s->sent.count; k++, out->count++) {
         if (out->count >= out->room) continue;
-        const stretch *part = &s->sent.part[early ? k : s->sent.count - 1 - k];
+        const hs__stretch *part = &s->sent.part[early ? k : s->sent.count - 1 - k];
         out->senders[out->count] = forward ? edge : other;
         out->receivers[out->count] = forward ? other : edge;
         out->items[out->count] = part->items;
-        out->starts[out->count] = early ? part->start : out->makespan - end_of(part, time);
+        out->starts[out->count] = early ? part->start : out->makespan - hs__stretch_end(part, time);
         out->periods[out->count] = part->period;
     }
 }
@@ -201,21 +118,22 @@ static hs_status schedule_chains(schedule *s, bool forward, bool early)
         forward == early; /* whether the edges of a chain are visited in ascending order */
     const int64_t *stock = early ? x->before : x->after;
     for (int32_t first = 0; first < x->size; first++) {
-        const int32_t behind = up ? before_of(x, first) : next_of(x, first);
+        const int32_t behind = up ? hs__previous_member(x, first) : hs__next_member(x, first);
         if (!goes(s, first, forward) || goes(s, behind, forward)) continue;
         double arrival_time = 0.0;
         s->arriving.count = 0;
         for (int32_t edge = first; goes(s, edge, forward);
-             edge = up ? next_of(x, edge) : before_of(x, edge)) {
+             edge = up ? hs__next_member(x, edge) : hs__previous_member(x, edge)) {
             if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
             const int64_t items = forward ? s->flows[edge] : -s->flows[edge];
-            const int32_t sender = up ? edge : next_of(x, edge);
-            const double time = item_time(x, edge, forward);
-            const hs_status status = send_items(s, items, stock[sender], time, arrival_time);
+            const int32_t sender = up ? edge : hs__next_member(x, edge);
+            const double time = hs__item_time(x, edge, forward);
+            const hs_status status =
+                hs__send_items(&s->arriving, items, stock[sender], time, arrival_time, &s->sent);
             if (status) return status;
-            s->finish[edge] = end_of_all(&s->sent, time);
+            s->finish[edge] = hs__sequence_end(&s->sent, time);
             if (s->messages) write_messages(s->messages, s, edge, early, time);
-            const sequence spare = s->arriving;
+            const hs__sequence spare = s->arriving;
             s->arriving = s->sent;
             s->sent = spare;
             arrival_time = time;
@@ -262,7 +180,7 @@ static void take_times(const schedule *s, choice *c, int64_t shift)
     for (int32_t k = 0; k < s->given->size; k++) {
         c->flows[k] = c->flat[k] + shift;
         const double items = fabs((double)c->flows[k]);
-        s->finish[k] = items > 0.0 ? items * item_time(s->given, k, c->flows[k] > 0) : 0.0;
+        s->finish[k] = items > 0.0 ? items * hs__item_time(s->given, k, c->flows[k] > 0) : 0.0;
     }
 }
 
@@ -350,11 +268,15 @@ static hs_status try_shift(schedule *s, choice *c, int64_t shift, int64_t *best_
 }
 
 /* In one direction, only these flows are possible, and no schedule of them is earlier. */
-static hs_status certify(const hs_redistribution *x, double makespan, double bound,
+static hs_status certify(const schedule *s, double makespan, double bound,
                          hs_certificate *certificate)
 {
-    return hs_certificate_of("makespan", HS_MINIMISED, makespan, x->previous ? bound : makespan,
-                             certificate);
+    if (!s->given->previous) bound = makespan;
+    if (makespan > bound) {
+        const hs_status status = hs__arrivals_bound(s->given, s->cancel, &bound);
+        if (status) return status;
+    }
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }
 
 hs_status hs_ring_redistribute(const hs_redistribution *problem, const int *cancel, int64_t *flows,
@@ -375,7 +297,7 @@ hs_status hs_ring_redistribute(const hs_redistribution *problem, const int *canc
         status = try_shift(&s, &c, c.shift + away, &shift, &order, &best);
         if (!status) status = try_shift(&s, &c, c.shift - away, &shift, &order, &best);
     }
-    if (!status) status = certify(problem, best, c.bound, certificate);
+    if (!status) status = certify(&s, best, c.bound, certificate);
     if (!status) {
         if (certificate->optimal) certificate->scope = "all redistributions";
         *next_first = order;
@@ -401,7 +323,7 @@ hs_status hs_ring_redistribution_certificate(const hs_redistribution *problem, c
     s.flows = flows;
     s.next_first = next_first;
     if (!status) status = schedule_flows(&s, &makespan);
-    if (!status) status = certify(problem, makespan, c.bound, certificate);
+    if (!status) status = certify(&s, makespan, c.bound, certificate);
     close_choice(&c);
     close_schedule(&s);
     return status;

@@ -214,7 +214,9 @@ def redistribute(
     -----
     Renard, Robert, Vivien (2006). The flow across one edge decides all flows. They are searched
     from those that keep the busiest member's port least busy. Messages in one direction then start
-    as early as possible, those in the other direction end as late as possible.
+    as early as possible, those in the other direction end as late as possible. The bound is the
+    time of the busiest port; for up to 64 members also the time until consecutive members can have
+    received what they lack.
 
     Examples
     --------

@@ -221,10 +221,12 @@ typedef struct hs_redistribution {
  *                all positive, nor all negative
  *   next_first   out: 1: messages to next members are early, 0: those to previous members are
  *   certificate  out: the makespan. The bound is the time of the busiest port, for the flows for
- *                which it is least. The plan is optimal if no member sends more items than it has
- *                at first (a light redistribution), and if all items take the same time and each
- *                member has items before and after. In one direction it is always optimal, and the
- *                bound is its makespan. The scope is then "all redistributions"
+ *                which it is least, or, for up to 64 members, when consecutive members can have
+ *                received all items that they lack. The plan is optimal if no member sends more
+ *                items than it has at first (a light redistribution), and if all items take the
+ *                same time and each member has items before and after. In one direction it is
+ *                always optimal, and the bound is its makespan. The scope is then "all
+ *                redistributions"
  * HS_ERROR_INFEASIBLE if items would have to go to a previous member across an edge that is closed
  * for them. Time O(size) for each of some O(log items) flows if no member passes on more than it
  * has, O(size^2) at worst; memory O(size). */
