@@ -237,12 +237,33 @@ static void no_memory(void)
     CHECK_SCARCE(hs_ring_redistribution_messages(&x, flows, order, 9, NULL, &count, ends, ends,
                                                  items, times, times),
                  count == -7);
+    /* a plan that the ports do not prove optimal */
+    const int64_t from[] = {6, 0, 0, 0}, to[] = {0, 0, 6, 0};
+    const hs_redistribution relayed = {4, from, to, next, next, 1};
+    order = -7;
+    c.value = -7;
+    CHECK_SCARCE(hs_ring_redistribute(&relayed, NULL, flows, &order, &c),
+                 order == -7 && c.value == -7);
+}
+
+/* Arrivals prove more than ports: the last item comes after those before it and one link more. */
+static void relays(void)
+{
+    const int64_t before[] = {4, 0, 0}, after[] = {0, 0, 4};
+    const double times[] = {1, 1, 1};
+    const hs_redistribution x = {3, before, after, times, times, 0};
+    int64_t flows[3];
+    int32_t order;
+    hs_certificate c;
+    CHECK(hs_ring_redistribute(&x, NULL, flows, &order, &c) == HS_OK);
+    CHECK(c.value == 5 && c.bound == 5 && c.optimal);
 }
 
 int main(int argc, char **argv)
 {
     random_ones(argc > 1 ? atoi(argv[1]) : CHECK_MANY(20000, 2000));
     many_items();
+    relays();
     refusals();
     no_memory();
     return check_result();

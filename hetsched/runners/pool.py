@@ -668,8 +668,9 @@ class Pool:
         rebalance : int, optional
             Check the speeds every `rebalance` steps. The columns are divided anew for the speeds
             that the workers had since the last check, once the accumulated loss of the old division
-            reaches the cost of moving columns (`RentOrBuy`). Each check waits for all workers and
-            copies the matrix twice.
+            reaches the cost of moving columns (`RentOrBuy`), and if the steps left gain more than
+            that. Columns go to their new owners directly or along the ring (`redistribute`),
+            whichever takes less time. Each check waits for all workers and copies the matrix twice.
         drift : sequence of (int, Platform), optional
             The platforms that an emulated pool has from these steps on, with as many workers. The
             plan does not know of them.
@@ -686,10 +687,10 @@ class Pool:
         Notes
         -----
         Each worker has its slice in its own memory, exchanges columns with its two neighbours and
-        waits for no other worker. An emulated worker takes 7 flops for each element. Then, for its
-        exchange with each neighbour, it takes the time of a column of m - 2 elements on the link
-        from it to the neighbour (both columns travel at once). See Renard, Robert, Vivien (2003),
-        section 2.
+        waits for no other worker. An emulated worker takes 7 flops for each element, and its
+        overhead in the plan. Then, for its exchange with each neighbour, it takes the time of a
+        column of m - 2 elements on the link from it to the neighbour (both columns travel at once).
+        See Renard, Robert, Vivien (2003), section 2.
 
         Examples
         --------

@@ -145,6 +145,14 @@ class TestChains:
             hs.simulate(plan)
 
 
+def test_arrivals_prove_more_than_ports():
+    """The last of four items comes after the three before it, and by one link more."""
+    plan = hs.redistribute([4, 0, 0], [0, 0, 4], 1.0, rotate=False)
+    assert (plan.makespan, plan.lower_bound, plan.optimal) == (5.0, 5.0, True)
+    other = hs.redistribute([0, 0, 4], [4, 0, 0], 1.0, rotate=False)
+    assert (other.makespan, other.lower_bound, other.optimal) == (5.0, 5.0, True)
+
+
 @pytest.mark.parametrize("seed", range(many(12, 6)))
 def test_relations(seed):
     """Turned, mirrored and scaled rings; the way back; fewer ways to go."""
