@@ -110,7 +110,7 @@ class Redistribution(Plan):
 
     def _moves(self, links: NDArray[np.float64]) -> Moves:
         return _moves(
-            self.ring, self.before, self.after, self.volume * links, self.one_way, self.rotate
+            self.ring, self.before, self.after, self.volume, links, self.one_way, self.rotate
         )
 
     def _on(self, platform: Platform) -> Plan:
@@ -255,7 +255,7 @@ def redistribute(
     )
     _require_times(size, matrix, order)
     try:
-        found = _moves(order, old, new, size * matrix, single, turned).best()
+        found = _moves(order, old, new, size, matrix, single, turned).best()
     except InfeasibleError:
         raise InfeasibleError(
             "items would have to go to a previous member: allow one_way=False or rotate=True"
@@ -280,16 +280,17 @@ def _moves(
     ring: NDArray[np.int64],
     before: NDArray[np.int64],
     after: NDArray[np.int64],
-    times: NDArray[np.float64],
+    volume: float,
+    links: NDArray[np.float64],
     one_way: bool,
     rotate: bool,
 ) -> Moves:
-    """The problem of the members. times: (p, p) of an item from row to column."""
+    """The problem of the members."""
     return Moves(
         before[ring],
         after[ring],
-        times[ring, np.roll(ring, -1)],
-        None if one_way else times[ring, np.roll(ring, 1)],
+        volume * links[ring, np.roll(ring, -1)],
+        None if one_way else volume * links[ring, np.roll(ring, 1)],
         rotate,
     )
 
