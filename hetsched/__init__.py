@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .planners.product import ProductPlan
     from .planners.profile import ProfileDistribution, distribute_profile
     from .planners.profile_zones import ProfilePartition, partition_profile
+    from .planners.redistribute import Redistribution, RingMessage, redistribute
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
@@ -110,6 +111,7 @@ _PUBLIC = {
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
     "planners.profile_zones": ("ProfilePartition", "partition_profile"),
+    "planners.redistribute": ("Redistribution", "RingMessage", "redistribute"),
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
@@ -192,7 +194,9 @@ __all__ = [
     "ProfileDistribution",
     "ProfilePartition",
     "Recut",
+    "Redistribution",
     "RentOrBuy",
+    "RingMessage",
     "RingProfile",
     "SliceRing",
     "SpeedProfile",
@@ -250,6 +254,7 @@ __all__ = [
     "plan_product",
     "plan_star_lu",
     "qr",
+    "redistribute",
     "replan",
     "ring_profile",
     "simulate",

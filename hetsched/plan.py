@@ -59,6 +59,7 @@ KINDS = {
     "ProductPlan": "planners.product",
     "ProfileDistribution": "planners.profile",
     "ProfilePartition": "planners.profile_zones",
+    "Redistribution": "planners.redistribute",
     "SliceRing": "planners.ring",
     "StarLuPlan": "planners.star_lu",
     "StarPlan": "planners.star",
@@ -408,9 +409,12 @@ class Plan(Frozen, Drawn):
         raise NotImplementedError
 
     def _rows(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """Names and cycle-times of the rows of a trace: the workers, and others that `steps`
-        numbers after them."""
-        return self.names, self.cycle_times  # type: ignore[attr-defined]
+        """Names and cycle-times of the rows of a trace.
+
+        They are the workers, equal ones if the plan has no cycle-times, and others that `steps`
+        numbers after them.
+        """
+        return self.names, getattr(self, "cycle_times", np.ones(len(self.names)))
 
     def _star_links(self, platform: Platform) -> NDArray[np.float64]:
         """(p,) time per unit of data from the master, read-only.
@@ -697,7 +701,7 @@ def simulate(
     ----------
     plan : Plan
         Any plan with cycle-times: from `distribute`, `distribute_profile`, `lu_pattern`, from
-        `partition` with a Platform, from `Pool.plan`.
+        `partition` with a Platform, from `Pool.plan`. A Redistribution has only messages.
     platform : Platform or (p,) array_like, optional
         Other workers that do the same: what if the speeds change? See `Plan.on`.
     drift : sequence of (time, Platform), optional

@@ -87,6 +87,8 @@ LEFT_OUT = {
             "ProfileDistribution",
             "ProfilePartition",
             "Recut",
+            "Redistribution",
+            "RingMessage",
             "RingProfile",
             "SliceRing",
             "SpeedProfile",

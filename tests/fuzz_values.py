@@ -92,6 +92,10 @@ _HINTS = _LIMITS | {
     "FactorPlan.label.panel": ["0", "1"],
     "FactorPlan.label.block": ["0", "1"],
     "SpeedProfile.at.sizes": ["[10, 100]", "3.5"],
+    # sums that are equal, mostly
+    "redistribute.before": ["range(<p>)", "range(<p>)", "[3] * <p>"],
+    "redistribute.after": ["range(<p>)[::-1]", "np.roll(range(<p>), 1)", "[3] * <p>"],
+    "redistribute.ring": ["range(<p>)[::-1]", "None", "[0]"],
     "topology.source": ["'/'"],
     "layers_network.source": ["0"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],

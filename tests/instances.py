@@ -367,7 +367,29 @@ def _slice_ring(rng: np.random.Generator) -> Given:
 
 def _ring_profile(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 6, 3)
-    return (times.tolist(), _links(rng, len(times), 3.0)), {}
+    options: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        options["volume"] = float(rng.choice([0.5, 3.0]))
+    if rng.random() < 0.3:
+        options["latencies"] = _links(rng, len(times), 3.0)
+    if rng.random() < 0.3:
+        options["overheads"] = free(rng, positives(rng, len(times), 3.0)).tolist()
+    return (times.tolist(), _links(rng, len(times), 3.0)), options
+
+
+def _redistribute(rng: np.random.Generator) -> Given:
+    p = size(rng, 7)
+    ring = rng.permutation(p)[: int(rng.integers(1, p + 1))]
+    items = few(rng, 60)
+    before, after = np.zeros((2, p), int)
+    for counts in (before, after):
+        counts[ring] = rng.multinomial(items, rng.dirichlet(np.full(len(ring), 0.7)))
+    return (before.tolist(), after.tolist(), _links(rng, p, 3.0)), {
+        "ring": ring.tolist(),
+        "volume": float(rng.choice([1.0, 0.25])),
+        "one_way": bool(rng.random() < 0.3),
+        "rotate": bool(rng.random() < 0.7),
+    }
 
 
 def star(rng: np.random.Generator, most: int, wide: float) -> hs.Platform:
@@ -544,7 +566,10 @@ def _plan_stencil(rng: np.random.Generator) -> Given:
     p = size(rng, 6)
     links = free(rng, positives(rng, p * p, 4).reshape(p, p))
     np.fill_diagonal(links, 0.0)
-    members = Members(positives(rng, p, 4), links, tuple(f"P{i}" for i in range(p)))
+    fixed = free(rng, positives(rng, p, 3) * 1e-7) if rng.random() < 0.3 else None
+    members = Members(
+        positives(rng, p, 4), links, tuple(f"P{i}" for i in range(p)), overheads=fixed
+    )
     return (few(rng, 40, 1), few(rng, 40, 1), few(rng, 9), members, int(rng.choice([4, 8]))), {}
 
 
@@ -575,6 +600,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "divisible_load": _divisible,
     "slice_ring": _slice_ring,
     "ring_profile": _ring_profile,
+    "redistribute": _redistribute,
     "plan_product": _plan_product,
     "plan_star_lu": _plan_star_lu,
     "layers_star": _layers_star,

@@ -72,6 +72,7 @@ def made():
     yield hs.min_time(9, [5, 9], send=1)
     yield hs.divisible_load(7.0, [5, 9, 4], [0.5, 0.25, 1.0], return_ratio=0.5)
     yield hs.slice_ring([1.0, 2.0, 3.0], np.ones((3, 3)), 9.0, 0.5)
+    yield hs.redistribute([5, 1, 3], [2, 4, 3], 0.5)
     yield hs.layers_star(20, [1.0, 2.0], [0.1, 0.2])
     yield hs.layers_mesh(8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1))
     yield hs.layers_mesh(
@@ -165,6 +166,7 @@ def work_of(plan):
         "MinTime": lambda: plan.tasks,
         "DivisibleLoad": lambda: plan.amount,
         "SliceRing": lambda: plan.work,
+        "Redistribution": lambda: plan.before.sum(),
         "StencilPlan": lambda: 7.0 * (shape[0] - 2) * shape[1] * plan.iterations / 1e9,
         "LayersPlan": lambda: n**3,
         "MeshPlan": lambda: n**3,
@@ -688,6 +690,7 @@ PLANNERS = (
     ("divisible_load, no results", LINKED, lambda p: hs.divisible_load(7.0, p)),
     ("slice_ring", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5)),
     ("slice_ring, all", RING, lambda p: hs.slice_ring(p, work=90.0, volume=0.5, method="all")),
+    ("redistribute", RING, lambda p: hs.redistribute([9, 1, 5], [2, 7, 6], p)),
     ("plan_stencil", RING, ring_of_columns),
     ("plan_stencil, no links", STAR, ring_of_columns),
     *(
@@ -745,7 +748,7 @@ def some_platform(plan, rng):
             rng.random((x, y - 1)) * times.min(),
             rng.random((x - 1, y)) * times.min(),
         )
-    if isinstance(plan, hs.SliceRing | hs.MeshPlan) or (
+    if isinstance(plan, hs.SliceRing | hs.Redistribution | hs.MeshPlan) or (
         isinstance(plan, hs.ProductPlan) and plan.messages is not None
     ):
         links = np.zeros((p, p)) if isinstance(plan, hs.MeshPlan) else np.array(plan.links)
@@ -966,6 +969,9 @@ class TestOtherWorkers:
     def test_load_is_the_time_for_it(self, own, planned):
         """Load times cycle-time is how long a worker computes, in the table as in the schedule."""
         plan = planned(own)
+        if isinstance(plan, hs.Redistribution):  # its load is items, with which no worker computes
+            assert not any(hs.simulate(plan).total("compute"))
+            return
         busy = [row["busy"] for row in plan.table()]
         wanted = hs.simulate(plan).total("compute")[: len(busy)]
         if getattr(plan, "mode", "pccs")[1:] != "scss":  # where work lasts as long as its message

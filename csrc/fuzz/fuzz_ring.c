@@ -1,5 +1,5 @@
 /* Fuzz harness of rings: the heuristics, the exact method and the bound against each other; shares
- * of arbitrary rings; plans by all methods, their certificates, and profiles. */
+ * of arbitrary rings; plans by all methods, their certificates, and profiles; redistributions. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
@@ -116,6 +116,55 @@ static void plan_rings(bytes *in, hs_ring problem, const int *cancel, double exa
     }
 }
 
+/* Redistributes items, and writes the messages of these flows and of any other ones. */
+static void move_items(bytes *in, int32_t size, taste kind, const int *cancel)
+{
+    int64_t *counts = new_buffer(in, 2 * (size_t)size * sizeof *counts);
+    int64_t left = 0;
+    for (int32_t k = 0; k < size; k++) left += counts[k] = draw_small(in, 40);
+    for (int32_t k = 0; k < size; k++) {
+        counts[size + k] = k + 1 == size ? left : draw_small(in, (int32_t)left);
+        left -= counts[size + k];
+    }
+    if (size > 0 && take_byte(in) > 240) counts[pick_below(in, 2 * size)] = draw_extreme(in);
+    const hs_redistribution x = {.size = size,
+                                 .before = counts,
+                                 .after = counts + size,
+                                 .next = ring_values(in, size, kind),
+                                 .previous = ring_costs(in, size, kind),
+                                 .closed = pick_below(in, 2)};
+    next_call(in);
+    int64_t *flows = new_output(in, (size_t)size * sizeof *flows);
+    int32_t *order = new_output(in, sizeof *order);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_status status = hs_ring_redistribute(&x, cancel, flows, order, proof);
+    HOLDS(is_planned(status, cancel));
+    HOLDS(status == HS_OK || outputs_untouched(in));
+    hs_certificate again;
+    if (!status) {
+        HOLDS(proof->bound <= proof->value && (x.previous || proof->optimal));
+        HOLDS(hs_ring_redistribution_certificate(&x, flows, *order, NULL, &again) == HS_OK);
+        HOLDS(again.value == proof->value && again.bound == proof->bound);
+    } else
+        for (int32_t k = 0; k < size; k++) flows[k] = draw_extreme(in);
+    next_call(in);
+    const int64_t room = draw_small(in, 20);
+    int64_t *count = new_output(in, sizeof *count);
+    int32_t *senders = new_output(in, (size_t)room * sizeof *senders);
+    int32_t *receivers = new_output(in, (size_t)room * sizeof *receivers);
+    int64_t *items = new_output(in, (size_t)room * sizeof *items);
+    double *starts = new_output(in, (size_t)room * sizeof *starts);
+    double *periods = new_output(in, (size_t)room * sizeof *periods);
+    const hs_status written =
+        hs_ring_redistribution_messages(&x, flows, status ? 1 : *order, room, cancel, count,
+                                        senders, receivers, items, starts, periods);
+    HOLDS(is_planned(written, cancel) && (status || written != HS_ERROR_VALUE));
+    for (int64_t m = 0; !written && m < room && m < *count; m++) {
+        HOLDS(senders[m] >= 0 && senders[m] < size && receivers[m] >= 0 && receivers[m] < size);
+        HOLDS(items[m] > 0 && starts[m] >= 0.0 && periods[m] >= 0.0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     bytes all = bytes_of(data, length);
@@ -126,6 +175,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
               *cancel = take_byte(in) > 250 ? &stop
                         : pick_below(in, 2) ? &none
                                             : NULL;
+    if (pick_below(in, 4) == 0) {
+        move_items(in, p, kind, cancel);
+        bytes_end(in);
+        return 0;
+    }
     hs_ring problem = {.p = p, .relays = take_byte(in) > 250 ? 2 : pick_below(in, 2)};
     problem.cycle_times = ring_values(in, p, kind);
     double *links = ring_values(in, (int64_t)p * p, kind);

@@ -207,6 +207,7 @@ static void slices(bytes *in)
         double *exchange = new_buffer(in, 2 * (size_t)x.size * sizeof *exchange);
         for (int32_t k = 0; k < 2 * x.size; k++) exchange[k] = pick_below(in, 3) * 1e-9;
         x.exchange = exchange;
+        if (pick_below(in, 2)) x.overheads = exchange;
     }
     const hs_status status = run_slices(pool_of(p), &x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/element.h"
+#include "core/numbers.h"
 #include "kernel/jacobi.h"
 #include "run/matrix.h"
 
@@ -162,6 +163,7 @@ static void do_step(slices_run *job, hs__member *self, int32_t place, int64_t st
     const double start = hs__records(&job->run) ? hs__since_start(&job->run) : 0.0;
     self->box = (int32_t)(2 * step);
     if (job->rows) update_slice(job, self, own, before, after, step);
+    if (pace && job->x->overheads) self->deadline += job->x->overheads[place];
     if (pace) hs__keep_pace(self, (double)job->rows * (double)own->width);
     if (hs__attend(self)) return;
     if (hs__records(&job->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&job->run));
@@ -196,7 +198,7 @@ static hs_status check_arguments(const void *context)
         return HS_ERROR_VALUE;
     if (x->steps < 0 || x->steps >= 1 << 30 || x->size < 1 || x->size > p || !x->ring || !x->widths)
         return HS_ERROR_VALUE;
-    if (x->exchange && !job->run.options.pace) return HS_ERROR_VALUE;
+    if ((x->exchange || x->overheads) && !job->run.options.pace) return HS_ERROR_VALUE;
     int64_t left = x->n;
     for (int32_t k = 0; k < x->size; k++) {
         if (x->ring[k] < 0 || x->ring[k] >= p || x->widths[k] < 1 || x->widths[k] > left)
@@ -206,6 +208,7 @@ static hs_status check_arguments(const void *context)
             const double time = x->exchange[2 * (size_t)k + (size_t)side];
             if (!(time >= 0.0 && isfinite(time))) return HS_ERROR_VALUE;
         }
+        if (x->overheads && !hs__valid_costs(1, x->overheads + k)) return HS_ERROR_VALUE;
     }
     return left ? HS_ERROR_VALUE : HS_OK;
 }

@@ -482,6 +482,33 @@ static hs_status ring_lengths(void)
     const hs_ring x = RING(3);
     return hs_ring_lengths(AT(1, &x), stop, AT(2, reals));
 }
+static const int64_t moved3[] = {0, 5, 0}, flows3[] = {5, 0, 0};
+/* `last`: number of the optional pointer */
+#define REDISTRIBUTION(last)  \
+    {.size = P,               \
+     .before = AT(0, counts), \
+     .after = AT(1, moved3),  \
+     .next = AT(2, few),      \
+     .previous = AT(last, few)}
+static hs_status ring_redistribute(void)
+{
+    const hs_redistribution x = REDISTRIBUTION(7);
+    return hs_ring_redistribute(AT(3, &x), stop, AT(4, longs), AT(5, &one_int),
+                                AT(6, &certificate));
+}
+static hs_status ring_redistribution_certificate(void)
+{
+    const hs_redistribution x = REDISTRIBUTION(6);
+    return hs_ring_redistribution_certificate(AT(3, &x), AT(4, flows3), 1, stop,
+                                              AT(5, &certificate));
+}
+static hs_status ring_redistribution_messages(void)
+{
+    const hs_redistribution x = REDISTRIBUTION(11);
+    return hs_ring_redistribution_messages(AT(3, &x), AT(4, flows3), 1, 9, stop, AT(5, &one_long),
+                                           AT(6, ints), AT(7, more), AT(8, longs), AT(9, reals),
+                                           AT(10, others));
+}
 static hs_status ring_bound(void)
 {
     const hs_ring x = RING(3);
@@ -1200,6 +1227,9 @@ static const struct {
     {"hs_ring_tour", ring_tour, 4, 3, 1},
     {"hs_ring_lengths", ring_lengths, 3, 3, 1},
     {"hs_ring_bound", ring_bound, 3, 3, 1},
+    {"hs_ring_redistribute", ring_redistribute, 7, 1, 1},
+    {"hs_ring_redistribution_certificate", ring_redistribution_certificate, 6, 1, 1},
+    {"hs_ring_redistribution_messages", ring_redistribution_messages, 11, 1, 1},
     {"hs_layers_schedule", layers_schedule, 8, 1, 0},
     {"hs_layers_relaxed", layers_relaxed, 4, 2, 0},
     {"hs_layers_bound", layers_bound, 4, 0, 1},

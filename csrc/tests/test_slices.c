@@ -404,8 +404,10 @@ static void refusals(hs_pool *pool)
     REFUSED(x.widths = few);
     REFUSED(x.widths = many);
     REFUSED(x.exchange = exchange); /* without a pace */
+    REFUSED(x.overheads = exchange);
     run.options.pace = pace;
     REFUSED(x.exchange = negative);
+    REFUSED(x.overheads = negative + 2);
     run.options.pace = bad_pace;
     REFUSED((void)x);
     run.options.pace = NULL;

@@ -38,6 +38,7 @@ PICTURES = {
     "ProfileDistribution": "plots.allocation.plot_distribution",
     "ProfilePartition": "plots.zones.plot_profile_zones",
     "Ring2003": "studies.ring_plots.plot_ring2003",
+    "Redistribution": "plots.gantt.plot_plan",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
     "StarLuPlan": "plots.gantt.plot_star_lu",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .ffi import cancellable, certificate, doubles, effort, ffi, int32s, lib, or_null
+from .ffi import LONG, cancellable, certificate, doubles, effort, ffi, int32s, int64s, lib, or_null
 from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
@@ -173,6 +173,65 @@ class Ring:
             lambda cancel: lib.hs_ring_lengths(self.handle, cancel, doubles(lengths)), self.p > 14
         )
         return lengths
+
+
+class Moves:
+    """An hs_redistribution and the arrays that it points to.
+
+    before, after : (q,) items of each member
+    following, previous : (q,) time of an item to the next member and to the previous one; no
+        previous: no items go that way
+    """
+
+    def __init__(
+        self,
+        before: NDArray[np.int64],
+        after: NDArray[np.int64],
+        following: NDArray[np.float64],
+        previous: NDArray[np.float64] | None,
+        closed: bool,
+    ) -> None:
+        self.size = q = len(before)
+        views = int64s(before), int64s(after, q), doubles(following, q)
+        self._views = *views, or_null(previous, doubles, q)
+        self.handle = ffi.new("hs_redistribution *", (q, *self._views, closed))
+
+    def best(self) -> dict[str, Any]:
+        """The flows, their order and the certificate of hs_ring_redistribute."""
+        flows, order = np.empty(self.size, np.int64), ffi.new("int32_t *")
+        proof = ffi.new("hs_certificate *")
+        found = int64s(flows), order, proof
+        self._call(lambda cancel: lib.hs_ring_redistribute(self.handle, cancel, *found))
+        return {
+            "flows": flows,
+            "next_first": bool(order[0]),
+            **certificate(proof, "makespan"),
+        }
+
+    def certificate(self, flows: NDArray[np.int64], next_first: bool) -> tuple[float, float]:
+        """Makespan and bound of hs_ring_redistribution_certificate."""
+        proof = ffi.new("hs_certificate *")
+        given = self.handle, int64s(flows, self.size), next_first
+        self._call(lambda cancel: lib.hs_ring_redistribution_certificate(*given, cancel, proof))
+        return proof.value, proof.bound
+
+    def messages(self, flows: NDArray[np.int64], next_first: bool) -> tuple[NDArray[Any], ...]:
+        """Senders, receivers, items, starts and periods of hs_ring_redistribution_messages."""
+        given = self.handle, int64s(flows, self.size), next_first
+        room, count = 0, ffi.new("int64_t *", 4 * self.size)
+        while count[0] > room:
+            room = count[0]
+            ends = np.empty((2, room), np.int32)
+            items, times = np.empty(room, np.int64), np.empty((2, room))
+            found = count, int32s(ends[0]), int32s(ends[1]), int64s(items), *map(doubles, times)
+            self._call(
+                lambda cancel: lib.hs_ring_redistribution_messages(*given, room, cancel, *found)  # noqa: B023
+            )
+        k = slice(0, count[0])
+        return ends[0, k], ends[1, k], items[k], times[0, k], times[1, k]
+
+    def _call(self, call: Callable[[Any], int]) -> None:
+        cancellable(call, self.size > LONG // 100)
 
 
 def _matrix(given: NDArray[np.float64] | None, count: int) -> tuple[Any, float]:

@@ -605,11 +605,13 @@ def run_slices(
     ring: NDArray[np.int32],
     widths: NDArray[np.int64],
     exchange: NDArray[np.float64] | None,
+    overheads: NDArray[np.float64] | None,
     pace: NDArray[np.float64] | None,
     poll: Poll | None,
     event_capacity: int,
 ) -> RunResult:
-    """hs_run_slices; source and target are 2-D and aligned, of one dtype; exchange is (size, 2)."""
+    """hs_run_slices; source and target are 2-D and aligned, of one dtype; exchange is (size, 2),
+    overheads (size,)."""
     e = target.itemsize
     source_at, target_at = (ffi.cast("void *", array.ctypes.data) for array in (source, target))
     times = ffi.NULL if exchange is None else doubles(exchange.reshape(-1), 2 * len(ring))
@@ -627,6 +629,7 @@ def run_slices(
         int32s(ring),
         int64s(widths, len(ring)),
         times,
+        or_null(overheads, doubles, len(ring)),
     )
     recorder = Recorder(workers, pace, poll or Poll(), event_capacity)
     return recorder.result(

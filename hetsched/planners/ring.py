@@ -340,7 +340,7 @@ class _Step(NamedTuple):
         overheads: Any,
     ) -> _Step:
         amount = _amount("work", work, above=0.0)
-        boundary = _amount("volume", volume, low=0.0)
+        boundary, affine = _fixed_costs(p, volume, latencies, overheads)
         asked = check.choice("method", method, tuple(METHODS))
         if not isinstance(relays, bool | np.bool_):
             raise TypeError(f"relays must be True or False, got {relays!r}")
@@ -351,10 +351,7 @@ class _Step(NamedTuple):
             bool(relays),
             check.integer("seed", seed, low=0, high=2**64 - 1),
             None if budget is None else check.number("budget", budget, low=0.0),
-            Affine(
-                None if latencies is None else _matrix("latencies", latencies, p),
-                None if overheads is None else check.each("overheads", overheads, p),
-            ),
+            affine,
         )
 
 
@@ -427,7 +424,8 @@ class RingProfile(Frozen, Drawn):
         Ring i is best for work / volume from ratios[i] to ratios[i + 1]; the first is 0.
     rings : tuple of int64 arrays
     lengths : (k,) float64 array
-        Sum over the members of (link to the next + link to the one before) / cycle-time.
+        Sum over the members of (what it pays in a step) / (volume * cycle-time). Without latencies
+        and overheads, this is the sum of (link to the next + link to the one before) / cycle-time.
     least_lengths : (p,) float64 array
         The least length of all rings of 1, 2, ..., p workers.
     proven : (k,) bool array
@@ -436,6 +434,11 @@ class RingProfile(Frozen, Drawn):
     cycle_times : (p,) float64 array
     links : (p, p) float64 array
     names : tuple of str
+    volume : float
+        The volume that the profile is for. It matters only with latencies or overheads.
+    latencies : (p, p) float64 array or None
+    overheads : (p,) float64 array or None
+        See `SliceRing`.
     """
 
     ratios: NDArray[np.float64]
@@ -446,6 +449,9 @@ class RingProfile(Frozen, Drawn):
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     names: tuple[str, ...]
+    volume: float = 1.0
+    latencies: NDArray[np.float64] | None = None
+    overheads: NDArray[np.float64] | None = None
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -469,10 +475,16 @@ class RingProfile(Frozen, Drawn):
         Parameters
         ----------
         work, volume : float
-            See `slice_ring`.
+            See `slice_ring`. With latencies or overheads, volume must be that of the profile.
         """
         amount = check.number("work", work, above=0.0)
         boundary = check.number("volume", volume, above=0.0)
+        linear = self.latencies is None and self.overheads is None
+        if not linear and boundary != self.volume:
+            raise ValueError(
+                f"volume must be {self.volume:g}, that of the profile, as latencies and overheads"
+                f" do not grow with it; got {boundary:g}"
+            )
         i = self.at(min(amount / boundary, sys.float_info.max))
         with np.errstate(over="ignore"):
             time = float(
@@ -496,6 +508,9 @@ def ring_profile(
     links: ArrayLike | None = None,
     *,
     speeds: ArrayLike | None = None,
+    volume: float = 1.0,
+    latencies: ArrayLike | None = None,
+    overheads: ArrayLike | None = None,
 ) -> RingProfile:
     """The best ring for every ratio of work and volume.
 
@@ -505,6 +520,11 @@ def ring_profile(
     ----------
     cycle_times, links, speeds
         See `slice_ring`; up to 22 workers.
+    volume : float
+        Volume that two neighbours send each other in a step, > 0. Without latencies and overheads,
+        only the ratio of work and volume matters, and the profile holds for any volume.
+    latencies, overheads
+        See `slice_ring`.
 
     Returns
     -------
@@ -520,9 +540,9 @@ def ring_profile(
 
     Notes
     -----
-    The time of a ring is linear in the work. The lower envelope of the shortest rings of all 2^p
-    subsets is searched from both ends. It takes O(2^p p^2) time, and as much again for each ring of
-    the profile. It needs as much memory as method "exact".
+    The time of a ring is linear in the work, also with latencies and overheads. The lower envelope
+    of the shortest rings of all 2^p subsets is searched from both ends. It takes O(2^p p^2) time,
+    and as much again for each ring of the profile. It needs as much memory as method "exact".
 
     Examples
     --------
@@ -532,27 +552,34 @@ def ring_profile(
     """
     times = check.cycle_times(cycle_times, speeds)
     matrix = _links(cycle_times, links, len(times))
-    _require_ranges(times, matrix, 1.0, Affine())
+    boundary, affine = _fixed_costs(len(times), volume, latencies, overheads)
+    if boundary == 0.0:
+        raise ValueError("volume must be > 0, got 0: the profile is over work / volume")
+    affine = _among(affine, np.isfinite(times))
+    _require_ranges(times, matrix, boundary, affine)
     try:
-        found = Ring(times, matrix, 1.0, 1.0).profile()
+        found = Ring(times, matrix, 1.0, boundary, affine=affine).profile()
     except NotImplementedError:
         raise InfeasibleError(
             f"a profile is for up to {RING_EXACT} workers, cycle_times has"
             f" {int(np.isfinite(times).sum())}"
         ) from None
-    ratios, sizes, rings, lengths, proven, least = found
+    works, sizes, rings, lengths, proven, least = found
     return RingProfile(
-        ratios=check.frozen(ratios),
+        ratios=check.frozen(works / boundary),
         rings=tuple(
             check.frozen(ring[:size].astype(np.int64))
             for ring, size in zip(rings, sizes.tolist(), strict=True)
         ),
-        lengths=check.frozen(lengths),
-        least_lengths=check.frozen(least),
+        lengths=check.frozen(lengths / boundary),
+        least_lengths=check.frozen(least / boundary),
         proven=check.frozen(proven),
         cycle_times=check.frozen(times),
         links=check.frozen(matrix),
         names=names_of(cycle_times, len(times)),
+        volume=boundary,
+        latencies=None if affine.latencies is None else check.frozen(affine.latencies),
+        overheads=None if affine.overheads is None else check.frozen(affine.overheads),
     )
 
 
@@ -567,7 +594,7 @@ def _link_sums(links: NDArray[np.float64], ring: NDArray[np.int64]) -> NDArray[n
     return sums
 
 
-def _matrix(name: str, given: ArrayLike, p: int) -> NDArray[np.float64]:
+def matrix_of(name: str, given: ArrayLike, p: int) -> NDArray[np.float64]:
     """(p, p) numbers >= 0, 0 from each worker to itself.
 
     A single number for all of them is broadcast, which takes no memory.
@@ -575,6 +602,16 @@ def _matrix(name: str, given: ArrayLike, p: int) -> NDArray[np.float64]:
     if np.isscalar(given):
         return np.broadcast_to(np.float64(check.number(name, given, low=0.0)), (p, p))
     return link_matrix(given, p, name)
+
+
+def _fixed_costs(
+    p: int, volume: Any, latencies: ArrayLike | None, overheads: ArrayLike | None
+) -> tuple[float, Affine]:
+    """The volume, latencies and overheads of `slice_ring`, checked."""
+    return _amount("volume", volume, low=0.0), Affine(
+        None if latencies is None else matrix_of("latencies", latencies, p),
+        None if overheads is None else check.each("overheads", overheads, p),
+    )
 
 
 def _among(affine: Affine, able: NDArray[np.bool_]) -> Affine:
@@ -605,7 +642,7 @@ def _links(given: Any, links: ArrayLike | None, p: int) -> NDArray[np.float64]:
             f"links must be given{kind}; slice_ring needs links between every two workers, from"
             " Platform.complete or links="
         )
-    return _matrix("links", links, p)
+    return matrix_of("links", links, p)
 
 
 def links_between(platform: Platform) -> NDArray[np.float64]:

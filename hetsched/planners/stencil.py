@@ -54,6 +54,8 @@ class StencilPlan(Plan):
         Seconds per gigaflop.
     links : (p, p) float64 array
         Seconds per gigabyte from row to column.
+    overheads : (p,) float64 array or None
+        Additional seconds of each member's update in every step; None if there are none.
     """
 
     shape: tuple[int, int]
@@ -66,6 +68,7 @@ class StencilPlan(Plan):
     itemsize: int
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
+    overheads: NDArray[np.float64] | None = None
 
     _table: ClassVar = {
         "shape": schema.Sizes("rows", "cols", low=1),
@@ -78,6 +81,7 @@ class StencilPlan(Plan):
         "itemsize": schema.Integer(1, 16),
         "cycle_times": schema.CYCLE_TIMES,
         "links": schema.Array("f8", "p", "p"),
+        "overheads": schema.Maybe(schema.Array("f8", "p")),
     }
 
     def _check(self) -> None:
@@ -106,10 +110,9 @@ class StencilPlan(Plan):
 
     @property
     def update_times(self) -> NDArray[np.float64]:
-        """(q,) seconds that each member of the ring takes to update its slice."""
-        return np.asarray(
-            self.counts[self.ring] * (self.work / self.shape[1]) * self.cycle_times[self.ring]
-        )
+        """(q,) seconds that each member of the ring takes to update its slice, with overheads."""
+        own = self.counts[self.ring] * (self.work / self.shape[1]) * self.cycle_times[self.ring]
+        return np.asarray(own if self.overheads is None else own + self.overheads[self.ring])
 
     @property
     def exchange_times(self) -> NDArray[np.float64]:
@@ -133,7 +136,12 @@ class StencilPlan(Plan):
             if free
             else links_between(platform)
         )
-        members = Members(platform.cycle_times, links, **whose(platform, len(platform)))
+        members = Members(
+            platform.cycle_times,
+            links,
+            **whose(platform, len(platform)),
+            overheads=self.overheads,
+        )
         slices = (self.ring, self.counts[self.ring])
         bound = _best_ring(*self.shape, members, self.itemsize).lower_bound
         return _evaluated(
@@ -208,12 +216,14 @@ class StencilPlan(Plan):
 
 
 class Members(NamedTuple):
-    """Workers that could be in a ring: seconds per gigaflop, and (p, p) seconds per gigabyte."""
+    """Workers that could be in a ring: seconds per gigaflop, (p, p) seconds per gigabyte, and
+    additional seconds of an update."""
 
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     names: tuple[str, ...]
     unit: Unit | None = None
+    overheads: NDArray[np.float64] | None = None
 
 
 def plan_stencil(
@@ -233,7 +243,10 @@ def plan_stencil(
         given, method = [best.ring], "rounded ring"
         if (best.shares[best.ring] == 0.0).any():  # in whole columns, a relay would get one
             given.append(_best_ring(rows, cols, members, itemsize, relays=False).ring)
-        given.append(np.array([np.argmin(cycle_times)]))
+        alone = inner * cols * FLOPS / UNIT * cycle_times
+        if members.overheads is not None:
+            alone = alone + members.overheads
+        given.append(np.array([np.argmin(alone)]))
     else:
         given, method = [_ring_of(ring, len(cycle_times))], "given ring"
     divided = [
@@ -250,12 +263,22 @@ def _best_ring(
     inner = max(inner_rows(rows), 1)  # without inner rows nothing changes; plan the ring for one
     links = members.links if members.links.any() else 0.0
     work, volume = inner * cols * FLOPS / UNIT, inner * itemsize / UNIT
-    return slice_ring(members.cycle_times, links, work, volume, method="best", relays=relays)
+    return slice_ring(
+        members.cycle_times,
+        links,
+        work,
+        volume,
+        method="best",
+        overheads=members.overheads,
+        relays=relays,
+    )
 
 
 def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
-    """The slices of a plan, timed for these members and this size of an element in bytes."""
+    """The slices and overheads of a plan, timed for these members and this size of an element in
+    bytes."""
     count = check.integer("steps", steps, low=0, high=_MOST)
+    members = members._replace(overheads=plan.overheads)
     return _evaluated(
         *plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0
     )
@@ -272,7 +295,7 @@ def _evaluated(
     bound: float,
 ) -> StencilPlan:
     """The plan of given slices; bound is a lower bound on the time of a step."""
-    cycle_times, links, names, unit = members
+    cycle_times, links, names, unit, overheads = members
     ring, counts = slices
     inner = inner_rows(rows)
     step_time = _step_time(inner, members, itemsize, slices)
@@ -291,6 +314,7 @@ def _evaluated(
         itemsize=itemsize,
         cycle_times=check.frozen(cycle_times),
         links=check.frozen(links),
+        overheads=None if overheads is None else check.frozen(overheads),
         names=names,
         unit=unit,
     )
@@ -316,9 +340,10 @@ def _divisions(
 def _times(
     inner: int, members: Members, itemsize: int, ring: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time of each member of a ring for a column, and for its exchanges."""
+    """Time of each member of a ring for a column, and for its exchanges and its overhead."""
     column: NDArray[np.float64] = inner * FLOPS / UNIT * members.cycle_times[ring]
-    return column, inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
+    paid = inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
+    return column, paid if members.overheads is None else paid + members.overheads[ring]
 
 
 def _step_time(inner: int, members: Members, itemsize: int, slices: Slices) -> float:

@@ -593,6 +593,7 @@ class Pool:
         *,
         dtype: DTypeLike = np.float64,
         ring: SliceRing | Sequence[int] | None = None,
+        overheads: ArrayLike | None = None,
     ) -> StencilPlan:
         """The plan that `stencil` follows for a matrix of rows x cols.
 
@@ -610,6 +611,9 @@ class Pool:
             The workers in the order of their slices. Default: the ring of `slice_ring` for the work
             of a step, 7 (rows - 2) cols flops, and the column of rows - 2 elements that two
             neighbours send each other.
+        overheads : (p,) array_like or float, optional
+            Additional seconds of each member's update in every step, >= 0. An emulated worker takes
+            them in `stencil`; on real cores they are only planned for. Default: none.
 
         Returns
         -------
@@ -630,7 +634,13 @@ class Pool:
         a slice of about this size.
         """
         return stencil_run.plan_for(
-            self._workers, rows, cols, steps, check.dtype(dtype, stencil_run.DTYPES), ring
+            self._workers,
+            rows,
+            cols,
+            steps,
+            check.dtype(dtype, stencil_run.DTYPES),
+            ring,
+            overheads,
         )
 
     def stencil(
@@ -672,8 +682,9 @@ class Pool:
         rebalance : int, optional
             Check the speeds every `rebalance` steps. The columns are divided anew for the speeds
             that the workers had since the last check, once the accumulated loss of the old division
-            reaches the cost of moving columns (`RentOrBuy`). Each check waits for all workers and
-            copies the matrix twice.
+            reaches the cost of moving columns (`RentOrBuy`), and if the steps left gain more than
+            that. Columns go to their new owners directly or along the ring (`redistribute`),
+            whichever takes less time. Each check waits for all workers and copies the matrix twice.
         drift : sequence of (int, Platform), optional
             The platforms that an emulated pool has from these steps on, with as many workers. The
             plan does not know of them.
@@ -690,10 +701,10 @@ class Pool:
         Notes
         -----
         Each worker has its slice in its own memory, exchanges columns with its two neighbours and
-        waits for no other worker. An emulated worker takes 7 flops for each element. Then, for its
-        exchange with each neighbour, it takes the time of a column of m - 2 elements on the link
-        from it to the neighbour (both columns travel at once). See Renard, Robert, Vivien (2003),
-        section 2.
+        waits for no other worker. An emulated worker takes 7 flops for each element, and its
+        overhead in the plan. Then, for its exchange with each neighbour, it takes the time of a
+        column of m - 2 elements on the link from it to the neighbour (both columns travel at once).
+        See Renard, Robert, Vivien (2003), section 2.
 
         Examples
         --------

@@ -11,6 +11,7 @@ from .._base import check
 from .._base.progress import share_of
 from .._engine import run as engine
 from ..planners.distribute import distribute
+from ..planners.redistribute import redistribute
 from ..planners.remap import messages, transfers
 from ..planners.ring import SliceRing
 from ..planners.stencil import FLOPS, Members, StencilPlan, inner_rows, plan_stencil, timed_for
@@ -41,12 +42,15 @@ def plan_for(
     steps: int,
     dtype: np.dtype[Any],
     ring: SliceRing | Sequence[int] | None,
+    overheads: ArrayLike | None,
 ) -> StencilPlan:
     """Implement `Pool.plan_stencil`."""
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
-    return plan_stencil(
-        rows, cols, steps, _members(workers, rows, cols, dtype), dtype.itemsize, ring
+    fixed = None if overheads is None else check.each("overheads", overheads, len(workers))
+    members = _members(workers, rows, cols, dtype)._replace(
+        overheads=fixed if fixed is not None and fixed.any() else None
     )
+    return plan_stencil(rows, cols, steps, members, dtype.itemsize, ring)
 
 
 def run(
@@ -104,11 +108,13 @@ def _run_slices(
     progress: Progress | None,
 ) -> engine.RunResult:
     threads, workers = resources
-    pace = exchange = None
+    pace = exchange = overheads = None
     if workers.emulated:
         pace = plan.cycle_times * (workers.time_scale * FLOPS / UNIT)
         if plan.exchange_times.any():
             exchange = np.ascontiguousarray(plan.exchange_times * workers.time_scale)
+        if plan.overheads is not None:
+            overheads = plan.overheads[plan.ring] * workers.time_scale
     return engine.run_slices(
         threads,
         source,
@@ -119,6 +125,7 @@ def _run_slices(
         ring=plan.ring.astype(np.int32),
         widths=plan.counts[plan.ring],
         exchange=exchange,
+        overheads=overheads,
         pace=pace,
         poll=engine.Poll(progress),
         event_capacity=events,
@@ -196,8 +203,11 @@ def _run_watched(
         record.ideal += _ideal(own) * scale
         if part.looks:
             flops = own.counts * (own.work / own.shape[1])
+            paid = own.overheads if first.emulated else None
+            fixed = 0.0 if paid is None else paid * scale
             known = members._replace(
-                cycle_times=rates(result.events, flops * scale, known.cycle_times)
+                cycle_times=rates(result.events, flops * scale, known.cycle_times, fixed),
+                overheads=own.overheads,
             )
             plan = _moved(watch, record, plan, known, members.links, part, trace)
     first.warn_if_late(record.late.tolist(), plan.names, record.predicted)
@@ -227,21 +237,37 @@ def _moved(
     choices = []
     for ring in [plan.ring.tolist()] + ([None] if p <= _FEW else []):
         other = plan_stencil(rows, cols, count, known, plan.itemsize, ring)
-        times = transfers(plan.owners, other.owners, p) * column * known.links
-        choices.append(
-            Choice(other.makespan, max((end for *_, end in messages(times)), default=0.0), other)
-        )
+        cost = max((end for *_, end in _moves(plan, other, column * known.links)), default=0.0)
+        choices.append(Choice(other.makespan, cost, other))
     choice = watch.better(here, (watch.steps - part.end) / count, choices)
     if choice is None:
         return plan
-    moves = transfers(plan.owners, choice.plan.owners, p)
     sent = [
-        (j, "transfer", start, end, f"{moves[i, j]} columns from {plan.names[i]}")
-        for i, j, start, end in messages(moves * column * links)
+        (receiver, "transfer", start, end, f"{items} columns from {plan.names[sender]}")
+        for sender, receiver, items, start, end in _moves(plan, choice.plan, column * links)
     ]
     record.pass_messages(sent, part.workers.time_scale, trace)
     moved: StencilPlan = choice.plan
     return moved
+
+
+def _moves(
+    plan: StencilPlan, other: StencilPlan, times: NDArray[np.float64]
+) -> list[tuple[int, int, int, float, float]]:
+    """Sender, receiver, columns, start and end of each message that leads to another plan.
+
+    Columns go directly to their new owners, or along the ring if that takes less time and the
+    order of the members stays the same.
+
+    times : (p, p) of a column from row to column.
+    """
+    moves = transfers(plan.owners, other.owners, len(plan.names))
+    direct = [(i, j, int(moves[i, j]), start, end) for i, j, start, end in messages(moves * times)]
+    ring, inner = sorted((plan.ring, other.ring), key=len, reverse=True)
+    if not direct or not np.array_equal(ring[np.isin(ring, inner)], inner):
+        return direct
+    along = redistribute(plan.counts, other.counts, times, ring=ring, rotate=False)
+    return [m[:5] for m in along.messages] if along.makespan < direct[-1][4] else direct
 
 
 def _members(workers: Workers, rows: int, cols: int, dtype: np.dtype[Any]) -> Members:
@@ -321,6 +347,7 @@ def sweep(
         ring=ring.astype(np.int32),
         widths=widths[ring],
         exchange=None,
+        overheads=None,
         pace=None,
         poll=poll,
         event_capacity=0,
@@ -355,6 +382,7 @@ def _rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
         ring=np.zeros(1, np.int32),
         widths=np.array([cols], np.int64),
         exchange=None,
+        overheads=None,
         pace=None,
         poll=None,
         event_capacity=0,

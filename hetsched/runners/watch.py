@@ -172,8 +172,11 @@ def rates(
     events: Sequence[tuple[int, str, float, float, int]],
     work: NDArray[np.floating[Any]],
     known: NDArray[np.float64],
+    fixed: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
     """(p,) time per unit of work, by the compute events. A worker does `work` in each event.
+
+    fixed : (p,) time of each event besides its work.
 
     A worker without events keeps its time in `known`. The median event counts: if another program
     holds a core for longer than a step, its worker is as fast as ever in the steps between. In the
@@ -183,8 +186,8 @@ def rates(
     for worker, kind, start, end, _ in events:
         if kind == "compute":
             spent[worker].append(end - start)
-    found = known.copy()
+    found, extra = known.copy(), np.broadcast_to(fixed, known.shape)
     for i, own in enumerate(spent):
-        if own and work[i] > 0.0 and (middle := float(np.median(own))) > 0.0:
+        if own and work[i] > 0.0 and (middle := float(np.median(own) - extra[i])) > 0.0:
             found[i] = middle / work[i]
     return found

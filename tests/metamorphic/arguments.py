@@ -19,6 +19,7 @@ def numbers_in(value: Any) -> Iterator[float]:
     elif isinstance(value, Members):
         yield from numbers_in(value.cycle_times)
         yield from numbers_in(value.links)
+        yield from numbers_in(value.overheads)
     elif isinstance(value, list | tuple):
         for part in value:
             yield from numbers_in(part)
@@ -61,7 +62,12 @@ def scaled(value: Any, factor: float) -> Any:
             value.domains,
         )
     if isinstance(value, Members):
-        return Members(value.cycle_times * factor, value.links * factor, value.names)
+        return Members(
+            value.cycle_times * factor,
+            value.links * factor,
+            value.names,
+            overheads=scaled(value.overheads, factor),
+        )
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         return scaled(value.tolist(), factor)
     if isinstance(value, set):
@@ -87,6 +93,7 @@ def permuted(value: Any, order: np.ndarray) -> Any:
             value.cycle_times[order],
             value.links[np.ix_(order, order)],
             tuple(value.names[i] for i in order),
+            overheads=None if value.overheads is None else value.overheads[order],
         )
     if isinstance(value, list | tuple) and len(value) == len(order):
         return [value[i] for i in order]
@@ -123,7 +130,10 @@ def extended(value: Any, extra: float | None, dear: float) -> Any:
         )
     if isinstance(value, Members):
         links = np.pad(value.links, (0, 1), constant_values=dear)
-        return Members(np.append(value.cycle_times, dear), links, (*value.names, "useless"))
+        fixed = None if value.overheads is None else np.append(value.overheads, 0.0)
+        return Members(
+            np.append(value.cycle_times, dear), links, (*value.names, "useless"), overheads=fixed
+        )
     if value is None or np.ndim(value) == 0:
         return value
     array = np.asarray(value)

@@ -139,6 +139,12 @@ def _asked_layers(given: Arguments, plan: Any) -> None:
     assert plan.n == given["n"], f"n is {plan.n}"
 
 
+def _asked_items(given: Arguments, plan: hs.Redistribution) -> None:
+    for name in ("before", "after", "ring"):
+        asked = range(len(plan.names)) if given[name] is None else given[name]
+        assert getattr(plan, name).tolist() == list(asked), f"another {name}"
+
+
 def _asked_ring(given: Arguments, plan: hs.SliceRing) -> None:
     assert (plan.work, plan.volume) == (
         float(given["work"]),
@@ -322,11 +328,18 @@ CALLS: dict[str, Call] = {
     ),
     "ring_profile": Call(
         hs.ring_profile,
-        ("cycle_times", "links"),
+        ("cycle_times", "links", "latencies", "overheads"),
         ("speeds",),
-        workers=("cycle_times", "speeds", "links"),
-        useless={"cycle_times": math.inf, "speeds": 0.0, "links": 1.0},
+        workers=("cycle_times", "speeds", "links", "latencies", "overheads"),
+        useless={
+            "cycle_times": math.inf,
+            "speeds": 0.0,
+            "links": 1.0,
+            "latencies": 1.0,
+            "overheads": 1.0,
+        },
     ),
+    "redistribute": Call(hs.redistribute, ("links",), honours=_asked_items),
     "plan_product": Call(
         hs.plan_product,
         ("platform",),

@@ -107,7 +107,8 @@ def agree(plan: Any, other: Any, what: str, tolerance: float = EXACT) -> None:
     values are equal."""
     if isinstance(plan, hs.RingProfile):
         for ratio in np.geomspace(1e-3, 1e3, 7) * max(1.0, float(plan.ratios[-1])):
-            one, two = plan.makespan(ratio, 1.0), other.makespan(ratio, 1.0)
+            amounts = ratio * plan.volume, plan.volume
+            one, two = plan.makespan(*amounts), other.makespan(*amounts)
             assert math.isclose(one, two, rel_tol=CLOSE), (
                 f"{what}: at work / volume {ratio:g} {one!r} and {two!r}"
             )

@@ -41,19 +41,24 @@ def step_time(
     counts: Sequence[int],
     column: Sequence[Fraction],
     links: Sequence[Sequence[Fraction]],
+    fixed: Sequence[Fraction] | None = None,
 ) -> Fraction:
-    """column: time of each worker for a column; links: for the boundary."""
+    """column: time of each worker for a column; links: for the boundary; fixed: in every step."""
     return max(
-        n * column[i] + paid for i, n, paid in zip(ring, counts, messages(ring, links), strict=True)
+        int(n) * column[i] + paid + (fixed[i] if fixed else 0)
+        for i, n, paid in zip(ring, counts, messages(ring, links), strict=True)
     )
 
 
 def best_step(
-    cols: int, column: Sequence[Fraction], links: Sequence[Sequence[Fraction]]
+    cols: int,
+    column: Sequence[Fraction],
+    links: Sequence[Sequence[Fraction]],
+    fixed: Sequence[Fraction] | None = None,
 ) -> Fraction:
     """Over all rings and all divisions into whole columns."""
     return min(
-        step_time(ring, counts, column, links)
+        step_time(ring, counts, column, links, fixed)
         for size in range(1, min(cols, len(column)) + 1)
         for ring in permutations(range(len(column)), size)
         for counts in divisions(cols, size)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracles.ring import best_time
+from oracles.ring import balanced, best_time, rings
 from scipy.optimize import LinearConstraint, milp
 from validators import validate
 
@@ -254,6 +254,65 @@ class TestOverheads:
             validate(other)
             assert other.lower_bound <= best * (1 + 1e-11)
             assert other.makespan >= best * (1 - 1e-11)
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_profile(self, seed):
+        """At every ratio the best of all rings in fractions, and what `slice_ring` finds there."""
+        rng = np.random.default_rng(seed)
+        p, volume = int(rng.integers(1, 6)), 2.0
+        times, fixed = rng.uniform(1, 3, p), rng.choice([0.0, 1.0, 4.0, 12.0], p)
+        links = rng.uniform(0, 1, (p, p)) if seed % 3 else np.full((p, p), 0.25)
+        given = {"overheads": fixed, "latencies": rng.uniform(0, 2, (p, p)) if seed % 2 else None}
+        profile = hs.ring_profile(times, links, volume=volume, **given)
+        validate(profile)
+        extra = given["latencies"] if seed % 2 else np.zeros((p, p))
+        sums = [
+            [2 * Fraction(links[i, j]) + Fraction(extra[i, j]) for j in range(p)] for i in range(p)
+        ]
+        ratios = [*np.geomspace(0.01, 500, 12), *(profile.ratios[1:] * (1 + 1e-9))]
+        for ratio in ratios:
+            work = float(ratio) * volume
+            lines = (
+                balanced(times.tolist(), sums, work, 1.0, ring, fixed.tolist())[0]
+                for ring in rings(p)
+            )
+            found = profile.makespan(work, volume)
+            assert found == pytest.approx(float(min(lines)), rel=1e-11)
+            plan = hs.slice_ring(times, links, work, volume, **given)
+            if profile.proven[profile.at(ratio)]:
+                assert plan.makespan == pytest.approx(found, rel=1e-11)
+            else:
+                assert plan.makespan >= found * (1 - 1e-11)
+        if fixed.any():
+            with pytest.raises(ValueError, match="volume must be 2, that of the profile"):
+                profile.makespan(9.0, 1.0)
+
+    def test_profile_of_one(self):
+        """With little work the worker with the least overhead is best, even a slow one."""
+        profile = hs.ring_profile([1.0, 3.0], 100.0, overheads=[5.0, 1.0])
+        assert [ring.tolist() for ring in profile.rings] == [[1], [0], [0, 1]]
+        assert profile.ratios[1] == pytest.approx(2.0)
+        assert profile.overheads.tolist() == [5.0, 1.0]
+        linear = hs.ring_profile([1.0, 3.0], 100.0, volume=7.0, overheads=0.0)
+        assert linear.overheads is None
+        assert linear.makespan(4.0, 2.0) == 4.0
+        plain = hs.ring_profile([1.0, 3.0], 100.0)
+        assert linear.ratios.tolist() == pytest.approx(plain.ratios.tolist(), rel=1e-14)
+
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"overheads": -1.0}, ValueError, "overheads must be at least 0"),
+            ({"overheads": [1.0]}, ValueError, "overheads must be a number or have 2 entries"),
+            ({"latencies": [[0, 1]]}, ValueError, r"latencies must have shape \(2, 2\)"),
+            ({"volume": 0.0}, ValueError, "volume must be > 0, got 0"),
+            ({"volume": math.nan}, ValueError, "volume must be finite"),
+            ({"volume": "x"}, TypeError, "volume must be a number"),
+        ],
+    )
+    def test_profile_refused(self, options, error, message):
+        with pytest.raises(error, match=message):
+            hs.ring_profile([1.0, 2.0], 1.0, **options)
 
     def test_ring_of_one(self):
         """A worker pays its overhead alone, too."""

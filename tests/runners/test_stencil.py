@@ -281,6 +281,41 @@ class TestPlans:
         }
         validate(simulated.events, range(q), steps, plan.names, "with ", least)
 
+    @given(data=st.data())
+    def test_overheads_against_all_rings_and_divisions(self, data):
+        """A worker with a large overhead gets less, or nothing; also one alone pays its own."""
+        draw = data.draw
+        p, cols = draw(st.integers(1, 4)), draw(st.integers(1, 6))
+        times = [draw(fractions) for _ in range(p)]
+        links = [[draw(fractions) if i != j else Fraction(0) for j in range(p)] for i in range(p)]
+        column = [Fraction(7 * 8, 10**9) * t for t in times]
+        fixed = [draw(st.sampled_from([0, 1, 3, 20])) * min(column) for _ in range(p)]
+        platform = hs.Platform.complete([float(t) for t in times], np.array(links, float))
+        given_times = [float(x) for x in fixed]
+        with hs.Pool(platform, emulate=True) as pool:
+            plan = pool.plan_stencil(10, cols, 3, dtype="f4", overheads=given_times)
+            again = hs.Plan.from_dict(plan.to_dict()).on(platform)
+        boundary = [[Fraction(8 * 4, 10**9) * c for c in row] for row in links]
+        best = best_step(cols, column, boundary, fixed)
+        own = step_time(plan.ring.tolist(), plan.counts[plan.ring], column, boundary, fixed)
+        assert plan.step_time == pytest.approx(float(own), rel=1e-12)
+        assert plan.step_time >= float(best) * (1 - 1e-12)
+        assert plan.lower_bound <= 3 * float(best) * (1 + 1e-12)
+        assert not plan.optimal or plan.step_time == pytest.approx(float(best), rel=1e-11)
+        assert (again.step_time, hs.simulate(plan).makespan) == pytest.approx(
+            (plan.step_time, plan.makespan), rel=1e-12
+        )
+        if any(fixed):
+            assert again.overheads.tolist() == given_times
+
+    def test_the_worker_with_the_least_time_and_overhead_works_alone(self):
+        platform = hs.Platform.complete([3, 5], [[0, 1e6], [1e6, 0]])
+        with hs.Pool(platform, emulate=True) as pool:
+            fixed = [3e-3, 0.0]
+            assert pool.plan_stencil(100, 300, 1).counts.tolist() == [300, 0]
+            assert pool.plan_stencil(100, 300, 1, overheads=fixed).counts.tolist() == [0, 300]
+            assert pool.plan_stencil(100, 300, 1, overheads=0.0).overheads is None
+
     def test_what_a_plan_says(self):
         with hs.Pool(PLATFORM, emulate=True) as pool:
             plan = pool.plan_stencil(302, 400, 5, ring=hs.slice_ring(PLATFORM, work=1, volume=0.01))
@@ -381,6 +416,39 @@ class TestEmulation:
             assert [e[1::3] for e in trace.events if e.worker == worker and e.kind != "wait"] == [
                 e[1::3] for e in simulated.events if e.worker == worker and e.kind != "wait"
             ]
+
+    def test_overheads_take_their_time(self, emulated):
+        """In every step, within the update; the plan's, as the pool has none."""
+        array, fixed = matrix(302, 90), [4e-4, 0.0, 2e-4]
+        plain = emulated.plan_stencil(302, 90, 5)
+        plan = emulated.plan_stencil(302, 90, 5, ring=[0, 1, 2], overheads=fixed)
+        assert plan.ring.tolist() == [0, 1, 2]
+        assert plan.counts[0] < plain.counts[0]
+        result, trace = emulated.stencil(array, 5, plan=plan, trace=True)
+        np.testing.assert_array_equal(result, iterated(array, 5, 0.25))
+        assert trace.makespan >= trace.predicted == pytest.approx(SCALE * plan.makespan)
+        updates = plan.work / 90 * plan.counts * [3, 5, 8] + fixed
+        np.testing.assert_allclose(plan.update_times, updates, rtol=1e-12)
+        parts = {
+            i: tuple(SCALE * t for t in (updates[i], *pair))
+            for i, pair in enumerate(plan.exchange_times.tolist())
+        }
+        validate(trace.events, [0, 1, 2], 5, trace.workers, "with ", parts)
+        assert all(
+            real >= wanted - 1e-9
+            for real, wanted in zip(trace.finish, trace.predicted_finish, strict=True)
+        )
+        alone = emulated.plan_stencil(302, 90, 5, ring=[1], overheads=1e-3)
+        _, trace = emulated.stencil(array, 5, plan=alone, trace=True)
+        assert trace.predicted == pytest.approx(SCALE * 5 * (alone.work * 5 + 1e-3))
+        assert trace.makespan >= trace.predicted
+
+    def test_overheads_on_real_cores_are_only_planned(self):
+        with hs.Pool(2) as pool:
+            plan = pool.plan_stencil(30, 40, 3, overheads=10.0)
+            assert plan.makespan >= 30.0
+            _, trace = pool.stencil(matrix(30, 40), 3, plan=plan, trace=True)
+            assert trace.makespan < 10.0
 
     def test_every_ring_takes_its_own_time(self, emulated):
         array = matrix(302, 90)
@@ -590,6 +658,9 @@ def test_bad_arguments(arguments, keywords, error, message):
         ),
         ((4, 4, 1), {"ring": []}, (ValueError, TypeError), "ring must be"),
         ((4, 4, 1), {"ring": 0}, ValueError, "ring must be a sequence of different workers"),
+        ((4, 4, 1), {"overheads": -1.0}, ValueError, "overheads must be at least 0"),
+        ((4, 4, 1), {"overheads": [1.0]}, ValueError, "overheads must be a number or have 2"),
+        ((4, 4, 1), {"overheads": "x"}, TypeError, "overheads must be a number"),
         ((4, 4, 1), {"ring": "ab"}, TypeError, "ring must be an integer or an array of integers"),
     ],
 )

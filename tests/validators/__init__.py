@@ -6,7 +6,16 @@ is a plan for. Of hetsched only the types of the plans are used; what a plan say
 methods (steps, certificates) is judged too, never trusted.
 """
 
-from . import areas, buses, lines, products, rings
+from . import areas, buses, lines, products, redistributions, rings
 from .common import VALIDATORS, validate
 
-__all__ = ["VALIDATORS", "areas", "buses", "lines", "products", "rings", "validate"]
+__all__ = [
+    "VALIDATORS",
+    "areas",
+    "buses",
+    "lines",
+    "products",
+    "redistributions",
+    "rings",
+    "validate",
+]

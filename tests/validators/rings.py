@@ -97,15 +97,18 @@ def _ring_profile(profile: hs.RingProfile) -> None:
     )
     assert len(profile.names) == p, "a name for each worker"
     able = sum(not math.isinf(t) for t in times)
+    extra = np.zeros((p, p)) if profile.latencies is None else profile.latencies
+    costs = profile.volume * profile.links + extra
+    fixed = [0.0] * p if profile.overheads is None else profile.overheads.tolist()
     speeds = []
     for at, ring in enumerate(profile.rings):
         members = ints("ring", ring)
         assert not ring.flags.writeable, "a ring can be written to"
         _ring_order(members, p)
         length = math.fsum(
-            x / times[i] for i, x in zip(members, _paid(profile.links, members), strict=True)
+            (x + fixed[i]) / times[i] for i, x in zip(members, _paid(costs, members), strict=True)
         )
-        same(f"lengths[{at}]", lengths[at], length, EXACT * 10)
+        same(f"lengths[{at}]", lengths[at] * profile.volume, length, EXACT * 10)
         least = float(profile.least_lengths[len(members) - 1])
         assert least <= lengths[at] * (1 + EXACT * 10), (
             "a ring is shorter than the least length of its size"
@@ -142,7 +145,8 @@ def _stencil(plan: hs.StencilPlan) -> None:
         first += counts[i]
     inner = max(rows - 2, 0)
     paid = [x * inner * plan.itemsize / 1e9 for x in _paid(plan.links, ring)]
-    busy = [counts[i] * times[i] * inner * 7.0 / 1e9 for i in ring]
+    fixed = [0.0] * p if plan.overheads is None else plan.overheads.tolist()
+    busy = [counts[i] * times[i] * inner * 7.0 / 1e9 + fixed[i] for i in ring]
     same("update_times", plan.update_times, busy, EXACT * 10)
     same("exchange_times", plan.exchange_times.sum(axis=1), paid, EXACT * 10)
     same(

@@ -193,5 +193,72 @@ HS_API hs_status hs_ring_lengths(const hs_ring *problem, const int *cancel, doub
 HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t rounds,
                                const int *cancel, double *bound);
 
+/* ---- redistribution -------------------------------------------------------------------------- */
+
+/* Items of the members of a ring that must be divided anew, because the speeds have changed
+ * (Renard, Robert, Vivien 2006). A member sends items to its two neighbours, one item at a time, and
+ * at the same time it receives at most one (one-port). It may pass on what it has received. The
+ * items of a member lie in order, as the columns of its slice: it sends the last ones to the next
+ * member and the first ones to the previous one, and receives at the same ends. */
+typedef struct hs_redistribution {
+    int32_t size;           /* members, >= 1; edge k is between member k and k + 1, modulo size */
+    const int64_t *before;  /* [size] items of each member at first, >= 0; sum <= 2^53 */
+    const int64_t *after;   /* [size] items of each member in the end, >= 0; the same sum */
+    const double *next;     /* [size] time of an item from member k to k + 1, 0 .. 2^200 */
+    const double *previous; /* [size] time from member k to k - 1; NULL: no items go that way */
+    int32_t closed;         /* 1: items may cross the last edge; 0: none does */
+} hs_redistribution;
+
+/* Finds how many items cross each edge, and in which order.
+ *
+ * With the items in all members before and after, the flow of one edge decides the flows of all. For
+ * given flows, all messages in one direction start as early as possible, and all messages in the
+ * other direction end as late as possible; so a member's messages to both sides share its port
+ * without gaps. The flows are searched from those that keep the busiest port least busy.
+ *
+ * Parameters
+ *   flows        [size] out: items from member k to k + 1; from k + 1 to k if negative. They are not
+ *                all positive, nor all negative
+ *   next_first   out: 1: messages to next members are early, 0: those to previous members are
+ *   certificate  out: the makespan. The bound is the time of the busiest port, for the flows for
+ *                which it is least, or, for up to 64 members, when consecutive members can have
+ *                received all items that they lack. The plan is optimal if no member sends more
+ *                items than it has at first (a light redistribution), and if all items take the
+ *                same time and each member has items before and after. In one direction it is
+ *                always optimal, and the bound is its makespan. The scope is then "all
+ *                redistributions"
+ * HS_ERROR_INFEASIBLE if items would have to go to a previous member across an edge that is closed
+ * for them. Time O(size) for each of some O(log items) flows if no member passes on more than it
+ * has, O(size^2) at worst; memory O(size). */
+HS_API hs_status hs_ring_redistribute(const hs_redistribution *problem, const int *cancel,
+                                      int64_t *flows, int32_t *next_first,
+                                      hs_certificate *certificate);
+
+/* Certificate of any flows, with the bound of hs_ring_redistribute.
+ *   flows       [size] see hs_ring_redistribute; HS_ERROR_VALUE unless they lead from `before` to
+ *               `after` across the edges that are allowed
+ *   next_first  0 or 1 */
+HS_API hs_status hs_ring_redistribution_certificate(const hs_redistribution *problem,
+                                                    const int64_t *flows, int32_t next_first,
+                                                    const int *cancel, hs_certificate *certificate);
+
+/* Writes the schedule of given flows. Item j of message m is sent from starts[m] + j periods[m] on,
+ * and arrives one item's time later.
+ *   flows, next_first  as in hs_ring_redistribution_certificate
+ *   room       number of messages that the outputs have room for
+ *   count      out: number of messages. If it is above room, only `room` of them are written: call
+ *              again with so much room
+ *   senders    [room] out: members, 0 .. size - 1
+ *   receivers  [room] out: members
+ *   items      [room] out: >= 1
+ *   starts     [room] out
+ *   periods    [room] out: the time of an item, or more if the sender waits for each of them
+ * The messages of each edge ascend in time. */
+HS_API hs_status hs_ring_redistribution_messages(const hs_redistribution *problem,
+                                                 const int64_t *flows, int32_t next_first,
+                                                 int64_t room, const int *cancel, int64_t *count,
+                                                 int32_t *senders, int32_t *receivers,
+                                                 int64_t *items, double *starts, double *periods);
+
 HS_C_END
 #endif

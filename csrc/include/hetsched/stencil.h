@@ -82,7 +82,9 @@ HS_API void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t hei
  *   ring      [size] different workers, in the order of their slices
  *   widths    [size] columns of each slice, >= 1; their sum is n
  *   exchange  [2 size] with pace: for each member the seconds of its exchange of columns with the
- *             next member, then with the previous one; or NULL */
+ *             next member, then with the previous one; or NULL
+ *   overheads [size] with pace: for each member the seconds that its update takes in addition; or
+ *             NULL */
 typedef struct hs_slices {
     int32_t dtype; /* hs_dtype */
     int64_t m, n;
@@ -96,6 +98,7 @@ typedef struct hs_slices {
     const int32_t *ring;
     const int64_t *widths;
     const double *exchange;
+    const double *overheads;
 } hs_slices;
 
 /* Runs the iteration. Paced by seconds per element that changes. The box of an event is 2 step for
