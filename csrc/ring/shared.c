@@ -24,6 +24,8 @@ typedef struct {
     int32_t *trial;           /* [p + 1] */
     int32_t *at;              /* [p] ring of the local search */
     bool *member;             /* [p] */
+    int64_t solves;           /* rings that may still be solved without a time limit */
+    double end;               /* of the search, by hs_clock */
     const int *cancel;
 } search;
 
@@ -104,11 +106,12 @@ static hs_status grow_ring(search *c, int32_t first)
 static bool accept_trial(search *c, int32_t size, int32_t *now, double *time)
 {
     /* estimates of rings with nearly the same edges are seldom further apart than their times */
-    static const double APART = 1.02;
+    static const double APART = 1.0005;
     if (!(hs__shared_least(c->s, size, c->trial) < *time * TIE)) return false;
     const double estimate = hs__shared_estimate(c->s, size, c->trial);
     if (!(estimate < c->estimate * APART)) return false;
     double value;
+    c->solves--;
     hs__shared_solve(c->s, size, c->trial, *time * TIE, NULL, &value, NULL);
     if (!(value < *time * TIE)) return false;
     c->estimate = estimate;
@@ -159,11 +162,16 @@ static bool improve_worker(search *c, int32_t u, int32_t *now, double *time)
     return false;
 }
 
+static bool is_spent(const search *c)
+{
+    return isfinite(c->end) ? hs_clock() >= c->end : c->solves <= 0;
+}
+
 /* Improves the ring of the local search until no move of a worker makes it better. */
 static hs_status improve_ring(search *c, int32_t *now, double *time)
 {
     const int32_t p = c->s->x.p;
-    for (int32_t u = 0, idle = 0; idle < p; u = u + 1 < p ? u + 1 : 0) {
+    for (int32_t u = 0, idle = 0; idle < p && !is_spent(c); u = u + 1 < p ? u + 1 : 0) {
         if (hs__cancelled(c->cancel)) return HS_ERROR_CANCELLED;
         idle = improve_worker(c, u, now, time) ? 0 : idle + 1;
     }
@@ -199,11 +207,19 @@ static int32_t disturb_ring(search *c, uint64_t *state)
     return size;
 }
 
+static int32_t find_fastest(const hs__ring *x)
+{
+    int32_t fastest = 0;
+    for (int32_t i = 1; i < x->p; i++)
+        if (x->speed[i] > x->speed[fastest]) fastest = i;
+    return fastest;
+}
+
 /* Searches from the best ring of rings with links of their own, from greedy rings, and from
  * disturbances of the best ring. */
 static hs_status search_rings(search *c, const hs_effort *effort)
 {
-    enum { STARTS = 16, ALONE = 20, EFFORT = 2000 };
+    enum { STARTS = 16, ALONE = 20, EFFORT = 2000, SOLVES = 100000 };
     hs__shared *s = c->s;
     const int32_t p = s->x.p;
     uint64_t state = hs__effort_seed(effort);
@@ -216,12 +232,12 @@ static hs_status search_rings(search *c, const hs_effort *effort)
     if (!status) consider_ring(c, size, c->at);
     for (int32_t i = 0; i < p && !status; i++) {
         consider_ring(c, 1, &i);
-        if (p <= STARTS) status = grow_ring(c, i);
+        if (p <= STARTS || i == find_fastest(&s->x)) status = grow_ring(c, i);
     }
-    const double end = hs__effort_end(effort);
-    const int64_t rounds = 1 + EFFORT / ((int64_t)p * p * p);
-    for (int64_t round = 0; !status; round++) {
-        if (round && (hs__effort_timed(effort) ? hs_clock() >= end : round > rounds)) break;
+    c->end = hs__effort_end(effort);
+    c->solves = SOLVES / ((int64_t)p * p);
+    const int64_t rounds = hs__effort_timed(effort) ? INT64_MAX : 1 + EFFORT / ((int64_t)p * p * p);
+    for (int64_t round = 0; !status && round <= rounds && !(round && is_spent(c)); round++) {
         int32_t now = c->best_size;
         if (round) now = disturb_ring(c, &state);
         else memcpy(c->at, c->best, (size_t)now * sizeof *c->at);
@@ -449,12 +465,7 @@ static hs_status write_plan(search *c, const hs_ring *problem, const hs_ring_net
 static hs_status find_ring(search *c, hs_ring_method method, const hs_effort *effort)
 {
     const hs__ring *x = &c->s->x;
-    if (method == HS_RING_METHOD_GREEDY) {
-        int32_t fastest = 0;
-        for (int32_t i = 1; i < x->p; i++)
-            if (x->speed[i] > x->speed[fastest]) fastest = i;
-        return grow_ring(c, fastest);
-    }
+    if (method == HS_RING_METHOD_GREEDY) return grow_ring(c, find_fastest(x));
     if (method == HS_RING_METHOD_EXACT && x->p > HS_RING_SHARED_EXACT) return HS_ERROR_UNSUPPORTED;
     const hs_status status = search_rings(c, method == HS_RING_METHOD_EXACT ? NULL : effort);
     return status || method != HS_RING_METHOD_EXACT ? status : enumerate_rings(c);
