@@ -24,6 +24,8 @@ typedef struct {
     int32_t *trial;           /* [p + 1] */
     int32_t *at;              /* [p] ring of the local search */
     bool *member;             /* [p] */
+    double *payments;         /* [2 p] of the messages of the best ring, at the end */
+    double *paid, *shares;    /* [p] of its members */
     int64_t solves;           /* rings that may still be solved without a time limit */
     double end;               /* of the search, by hs_clock */
     const int *cancel;
@@ -392,9 +394,12 @@ static hs_status open_search(search *c, hs__shared *s, const int *cancel)
     *c = (search){.s = s, .value = INFINITY, .bound = INFINITY, .cancel = cancel};
     c->best = malloc((4 * p + 2) * sizeof *c->best);
     c->member = calloc(p, sizeof *c->member);
-    if (!c->best || !c->member) return HS_ERROR_MEMORY;
+    c->payments = malloc(4 * p * sizeof *c->payments);
+    if (!c->best || !c->member || !c->payments) return HS_ERROR_MEMORY;
     c->at = c->best + p;
     c->trial = c->at + p;
+    c->paid = c->payments + 2 * p;
+    c->shares = c->paid + p;
     return HS_OK;
 }
 
@@ -402,63 +407,71 @@ static void close_search(search *c)
 {
     free(c->best);
     free(c->member);
+    free(c->payments);
 }
 
-/* Writes what each message of the best ring costs with its bandwidth; exactly its cost alone if it
- * shares no full link. HS_ERROR_VALUE for costs out of the range of links. */
-static hs_status write_links(const search *c, const hs_ring *problem, const hs__ring_able *able,
-                             const double *payments, double *links)
-{
-    enum { LONGEST = 200 };
-    const hs__shared *s = c->s;
-    const size_t p = (size_t)problem->p;
-    for (int32_t r = 0; r < 2 * c->best_size && c->best_size > 1; r++) {
-        const int32_t k = r / 2;
-        const int32_t other = c->best[(k + (r % 2 ? c->best_size - 1 : 1)) % c->best_size];
-        if (!(payments[r] > hs__shared_alone(s, c->best[k], other))) continue;
-        const double cost = payments[r] * s->x.unit / problem->volume;
-        if (!(cost <= ldexp(1.0, LONGEST))) return HS_ERROR_VALUE;
-        double *link = links + (size_t)able->worker[c->best[k]] * p + (size_t)able->worker[other];
-        *link = fmax(*link, cost); /* both messages of a ring of two */
-    }
-    return HS_OK;
-}
-
-/* Solves the best ring, divides the work among its members, and writes the plan for the workers of
- * the problem. *bound: no bandwidths of this ring give a shorter step. */
-static hs_status write_plan(search *c, const hs_ring *problem, const hs_ring_network *network,
-                            const hs__ring_able *able, int32_t *ring, double *links, double *shares,
-                            double *bound)
+/* Turns the best ring to its standard form, and computes its bandwidths and shares. *bound: no
+ * bandwidths of this ring give a shorter step. */
+static hs_status finish_ring(search *c, double *bound)
 {
     hs__shared *s = c->s;
-    const size_t n = (size_t)s->x.p, p = (size_t)problem->p, size = (size_t)c->best_size;
-    double *paid = malloc((2 * n + 2 * size) * sizeof *paid);
-    if (!paid) return HS_ERROR_MEMORY;
-    double *own = paid + n, *payments = own + n;
+    const size_t n = (size_t)s->x.p, size = (size_t)c->best_size;
     hs__ring_turn(c->best_size, c->best);
-    hs__shared_solve(s, c->best_size, c->best, INFINITY, payments, &c->value, bound);
+    hs__shared_solve(s, c->best_size, c->best, INFINITY, c->payments, &c->value, bound);
     hs__shared_price(s);
     double most = 0.0;
     for (size_t i = 0; i < n; i++) c->member[i] = false;
     for (size_t k = 0; k < size; k++) {
         const size_t i = (size_t)c->best[k];
         const double *fixed = s->fixed + i * n;
-        paid[i] = fixed[c->best[(k + 1) % size]] + fixed[c->best[(k + size - 1) % size]];
-        if (size > 1) paid[i] += payments[2 * k] + payments[2 * k + 1];
-        most = fmax(most, paid[i]);
+        c->paid[i] = fixed[c->best[(k + 1) % size]] + fixed[c->best[(k + size - 1) % size]];
+        if (size > 1) c->paid[i] += c->payments[2 * k] + c->payments[2 * k + 1];
+        most = fmax(most, c->paid[i]);
         c->member[i] = true;
     }
-    hs_status status = hs__ring_divide(s->x.p, s->x.speed, paid, size == 1 || c->value > most,
-                                       c->value, c->member, own);
-    if (!status) {
-        hs__network_alone(problem->p, network, links);
-        status = write_links(c, problem, able, payments, links);
+    return hs__ring_divide(s->x.p, s->x.speed, c->paid, size == 1 || c->value > most, c->value,
+                           c->member, c->shares);
+}
+
+/* Writes, into the links with which each message has its route alone, what the messages of the best
+ * ring cost with their bandwidths. Those that share no full link keep exactly the cost of their
+ * slowest link. HS_ERROR_VALUE for costs out of the range of links. */
+static hs_status write_links(search *c, const hs_ring *problem, const hs__ring_able *able)
+{
+    static const double MOST = 0x1p200;
+    hs__shared *s = c->s;
+    for (int32_t r = 0; r < 2 * c->best_size && c->best_size > 1; r++) {
+        const int32_t k = r / 2;
+        const int32_t other = c->best[(k + (r % 2 ? c->best_size - 1 : 1)) % c->best_size];
+        if (!(c->payments[r] > hs__shared_alone(s, c->best[k], other))) continue;
+        const double cost = c->payments[r] * s->x.unit / problem->volume;
+        if (!(cost <= MOST)) return HS_ERROR_VALUE;
+        double *link = s->alone + (size_t)able->worker[c->best[k]] * (size_t)problem->p +
+                       (size_t)able->worker[other];
+        *link = fmax(*link, cost); /* both messages of a ring of two */
     }
-    for (size_t i = 0; i < p && !status; i++) shares[i] = 0.0;
-    for (size_t k = 0; k < n && !status; k++) shares[able->worker[k]] = own[k];
-    for (size_t k = 0; k < size && !status; k++) ring[k] = able->worker[c->best[k]];
-    free(paid);
-    return status;
+    return HS_OK;
+}
+
+/* Writes the certificate and the plan for the workers of the problem; nothing after an error.
+ *   bound  on all rings */
+static hs_status write_plan(search *c, const hs_ring *problem, const hs__ring_able *able,
+                            double bound, int32_t *ring, double *links, double *shares,
+                            hs_certificate *certificate)
+{
+    const size_t p = (size_t)problem->p;
+    const double unit = c->s->x.unit;
+    hs_certificate own;
+    hs_status status = write_links(c, problem, able);
+    if (!status)
+        status = hs_certificate_of("makespan", HS_MINIMISED, c->value * unit, bound * unit, &own);
+    if (status) return status;
+    *certificate = own;
+    memcpy(links, c->s->alone, p * p * sizeof *links);
+    for (size_t i = 0; i < p; i++) shares[i] = 0.0;
+    for (int32_t k = 0; k < able->count; k++) shares[able->worker[k]] = c->shares[k];
+    for (int32_t k = 0; k < c->best_size && ring; k++) ring[k] = able->worker[c->best[k]];
+    return HS_OK;
 }
 
 /* Finds the best ring by a method other than best. */
@@ -497,14 +510,12 @@ hs_status hs_ring_shared_best(const hs_ring *problem, const hs_ring_network *net
     double bound = 0.0;
     status = open_search(&c, &s, cancel);
     if (!status) status = find_ring(&c, method, effort);
-    if (!status) status = write_plan(&c, problem, network, &able, ring, links, shares, &own);
+    if (!status) status = finish_ring(&c, &own);
     if (method == HS_RING_METHOD_EXACT) bound = fmin(fmin(c.bound * SAFE, own), c.value);
     else if (!status) status = bound_rings(&c, &able.inner, &bound);
-    if (!status)
-        status = hs_certificate_of("makespan", HS_MINIMISED, c.value * s.x.unit, bound * s.x.unit,
-                                   certificate);
+    if (!status) status = write_plan(&c, problem, &able, bound, ring, links, shares, certificate);
     if (!status) {
-        certificate->scope = method == HS_RING_METHOD_EXACT ? "all rings with these routes" : "";
+        if (method == HS_RING_METHOD_EXACT) certificate->scope = "all rings with these routes";
         *size = c.best_size;
         if (used) *used = method;
     }
@@ -527,8 +538,6 @@ hs_status hs_ring_bandwidths(const hs_ring *problem, const hs_ring_network *netw
     if (status) return status;
     search c;
     status = open_search(&c, &s, cancel);
-    int32_t *turned = malloc((size_t)size * sizeof *turned);
-    if (!turned) status = HS_ERROR_MEMORY;
     c.best_size = size;
     for (int32_t k = 0; k < size && !status; k++) {
         int32_t own = 0;
@@ -538,14 +547,11 @@ hs_status hs_ring_bandwidths(const hs_ring *problem, const hs_ring_network *netw
     }
     double own = 0.0;
     double bound = 0.0;
-    if (!status) status = write_plan(&c, problem, network, &able, turned, links, shares, &own);
+    if (!status) status = finish_ring(&c, &own);
     if (!status) status = bound_rings(&c, &able.inner, &bound);
     if (!status)
-        status = hs_certificate_of("makespan", HS_MINIMISED, c.value * s.x.unit,
-                                   fmin(bound, own) * s.x.unit, certificate);
-    if (!status && own >= c.value * (1.0 - 1e-9))
-        certificate->scope = "bandwidths and shares of this ring";
-    free(turned);
+        status = write_plan(&c, problem, &able, fmin(bound, own), NULL, links, shares, certificate);
+    if (!status && own >= c.value * TIE) certificate->scope = "bandwidths and shares of this ring";
     close_search(&c);
     hs__shared_close(&s);
     hs__ring_close_able(&able);

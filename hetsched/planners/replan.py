@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -50,7 +50,7 @@ def _ring(plan: SliceRing, platform: Platform, method: dict[str, Any]) -> Plan:
         "overheads": plan.overheads,
     }
     if plan.network is None or platform.links is not None:
-        return slice_ring(platform, relays=plan.relays, **given, **method)
+        return cast(Plan, slice_ring(platform, relays=plan.relays, **given, **method))
     if len(platform) != len(plan.names):
         raise ValueError(
             f"platform has {len(platform)} workers, the network of the plan is for"
