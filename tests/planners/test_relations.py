@@ -220,7 +220,7 @@ FREE = {
     hs.Partition: {"cycle_times", "group_cost"},
     hs.ProductPlan: {"itemsize", "shared", "tried"},
     hs.ProfileDistribution: {"counts", "times"},
-    hs.SliceRing: {"relays"},
+    hs.SliceRing: {"duplex", "relays"},
     hs.StarLuPlan: {"bound", "memory", "planning_time"},
     hs.StarPlan: {"chunks.buffers", "memory", "mu", "planning_time"},
     hs.StencilPlan: {"cycle_times", "links", "bound"},
