@@ -17,7 +17,7 @@ static int32_t other_end(const hs_ring_network *network, int32_t link, int32_t n
     return ends[0] == node ? ends[1] : ends[0];
 }
 
-/* Finds the routes with the fewest links; of these, those whose slowest link is fastest. */
+/* Finds the routes with the fewest links; of these, the ones with the fastest slowest link. */
 static void grow_tree(const hs_ring_network *network, int32_t from, tree *t)
 {
     for (int32_t k = 0; k < network->nodes; k++) t->length[k] = -1;
@@ -69,7 +69,7 @@ hs_status hs_ring_routes(int32_t p, const hs_ring_network *network, int64_t room
     for (int32_t i = 0; i < p && !status; i++) {
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         if (!status) grow_tree(network, i, &t);
-        /* links lead both ways, so if the first worker reaches all others, all workers do */
+        /* links lead both ways, so if the first worker reaches all workers, each of them does */
         for (int32_t j = 0; j < p && !status; j++)
             if (t.length[j] < 0) status = HS_ERROR_INFEASIBLE;
         for (int32_t j = 0; j < p && !status; j++) {

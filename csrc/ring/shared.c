@@ -1,5 +1,5 @@
-/* hs_ring_shared_best and hs_ring_bandwidths: rings whose messages share the links of a network. The
- * bandwidths of a given ring are a convex problem (share.c); rings are enumerated, or searched by
+/* hs_ring_shared_best and hs_ring_bandwidths: rings with messages that share the links of a network.
+ * The bandwidths of a given ring are a convex problem (share.c); rings are enumerated, or searched by
  * insertions, removals, exchanges and reversals. Before a ring is solved, a lower bound by the
  * prices of the best ring's links must be below the best ring's time. */
 #include <math.h>
@@ -107,6 +107,7 @@ static hs_status grow_ring(search *c, int32_t first)
 /* Takes the trial if it is better than `time`, the time of the ring of the local search. */
 static bool accept_trial(search *c, int32_t size, int32_t *now, double *time)
 {
+    if (hs__cancelled(c->cancel)) return false;
     /* estimates of rings with nearly the same edges are seldom further apart than their times */
     static const double APART = 1.0005;
     if (!(hs__shared_least(c->s, size, c->trial) < *time * TIE)) return false;
@@ -434,7 +435,7 @@ static hs_status finish_ring(search *c, double *bound)
 }
 
 /* Writes, into the links with which each message has its route alone, what the messages of the best
- * ring cost with their bandwidths. Those that share no full link keep exactly the cost of their
+ * ring cost with their bandwidths. A message that shares no full link keeps exactly the cost of its
  * slowest link. HS_ERROR_VALUE for costs out of the range of links. */
 static hs_status write_links(search *c, const hs_ring *problem, const hs__ring_able *able)
 {

@@ -1,4 +1,4 @@
-/* Rings whose messages share links: the network in the units of hs__ring, and the best bandwidths of
+/* Rings with messages that share links: the network in the units of hs__ring, and the best bandwidths of
  * the messages of a ring. */
 #ifndef HS_RING_SHARED_H
 #define HS_RING_SHARED_H

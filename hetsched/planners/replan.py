@@ -49,7 +49,7 @@ def _ring(plan: SliceRing, platform: Platform, method: dict[str, Any]) -> Plan:
         "latencies": plan.latencies,
         "overheads": plan.overheads,
     }
-    if plan.network is None or platform.links is not None:
+    if plan.network is None or platform.links is not None or platform.shape is not None:
         return cast(Plan, slice_ring(platform, relays=plan.relays, **given, **method))
     if len(platform) != len(plan.names):
         raise ValueError(

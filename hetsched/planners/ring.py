@@ -170,10 +170,10 @@ class SliceRing(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same ring and shares; the members no longer end together.
 
-        A plan over a network keeps it, and its bandwidths, on a platform without links.
+        A plan over a network keeps it, and its bandwidths, on a star.
         """
         times = platform.cycle_times
-        if self.network is not None and platform.links is None:
+        if self.network is not None and platform.links is None and platform.shape is None:
             return self._on_network(platform)
         matrix = links_between(platform)
         if np.isinf(times[self.ring]).any():

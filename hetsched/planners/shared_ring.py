@@ -1,4 +1,4 @@
-"""Slices of a matrix on a ring of workers whose messages share the links of a network."""
+"""Slices of a matrix on a ring of workers, with messages that share the links of a network."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def shared_ring(
     seed: int = 0,
     budget: float | None = None,
 ) -> SliceRing:
-    """Choose workers, a ring, shares, and bandwidths on a network whose links messages share.
+    """Choose workers, a ring, shares, and bandwidths on a network with links that messages share.
 
     Like `slice_ring`, but messages between neighbours on the ring take routes through a network,
-    and several of them may use one link. Each message gets a bandwidth; those of all messages over
-    a link are at most the bandwidth of the link.
+    and several of them may use one link. Each message gets a bandwidth. All messages over a link
+    together get at most the bandwidth of the link.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def shared_ring(
         (node, node, time per unit of volume) of each link. The nodes 0 to p - 1 are the workers,
         further ones are routers. A link leads both ways. 0 means that it has no limit. Two links
         may join the same nodes.
-    work, volume
+    work, volume : float
         See `slice_ring`.
     method : {"best", "exact", "search", "greedy"}
         "exact": all rings, for up to 10 workers; seconds for 10. "search": local search from greedy
@@ -63,11 +63,18 @@ def shared_ring(
         Whether each direction of a link has its bandwidth. By default both directions share it.
     routes : mapping, optional
         (i, j) -> the rows of `network` on the route from worker i to worker j, in order. For other
-        pairs: the route with the fewest links, and of these the one whose slowest link is fastest.
+        pairs: the route with the fewest links, and of these the one with the fastest slowest link.
     ring : sequence of int, optional
         The members in order, instead of a method: only the bandwidths and shares are computed.
-    latencies, overheads, seed, budget
+    latencies : (p, p) array_like or float, optional
         See `slice_ring`.
+    overheads : (p,) array_like or float, optional
+        See `slice_ring`.
+    seed : int
+        Seed of the search.
+    budget : float, optional
+        Seconds for the search. Default: a fixed number of rings, which takes some seconds for 64
+        workers.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def shared_ring(
     -----
     Legrand, Renard, Robert, Vivien, "Mapping and load-balancing iterative computations", IEEE
     Transactions on Parallel and Distributed Systems 15(6), 2004. To choose the ring is NP-complete.
-    The bandwidths of a ring are a convex problem, whose dual gives the bound. All 2 q messages of a
+    The bandwidths of a ring are a convex problem. Its dual gives the bound. All 2 q messages of a
     step keep their bandwidths during the whole step, also while their senders compute.
 
     Examples
@@ -107,10 +114,10 @@ def shared_ring(
     """
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
-    if isinstance(cycle_times, Platform) and cycle_times.links is not None:
+    if isinstance(cycle_times, Platform) and not (cycle_times.links is cycle_times.shape is None):
         raise TypeError(
-            "cycle_times must be numbers or a Platform without links between workers: the links"
-            " are those of network"
+            "cycle_times must be numbers or a Platform without links between workers: network"
+            " has the links"
         )
     if not isinstance(duplex, bool | np.bool_):
         raise TypeError(f"duplex must be True or False, got {duplex!r}")

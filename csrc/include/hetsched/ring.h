@@ -195,10 +195,10 @@ HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t 
 
 /* ---- shared links ----
  *
- * Rings whose messages share the links of a network (Legrand, Renard, Robert, Vivien 2004). Each of
+ * Rings with messages that share the links of a network (Legrand, Renard, Robert, Vivien 2004). Each of
  * the 2 q messages of a ring of q members, from a member to its next and to the one before, gets a
  * bandwidth for the whole step. A link of the cost c, in time per unit of volume, has the bandwidth
- * 1 / c: the sum of the bandwidths of all messages whose routes use it is at most that. The time per
+ * 1 / c: the sum of the bandwidths of all messages over it is at most that. The time per
  * unit of volume of a message, links[i][j] of an hs_ring, is then 1 / its bandwidth.
  *
  * Members may be relays, without a share: with bandwidths to choose, the shortest step of a ring in
@@ -222,8 +222,8 @@ typedef struct hs_ring_network {
     const int32_t *hops;
 } hs_ring_network;
 
-/* Finds routes between all workers: with the fewest links, and of these the one whose slowest link is
- * fastest.
+/* Finds routes between all workers: with the fewest links, and of these the one with the fastest
+ * slowest link.
  *   room   number of hops that there is room for
  *   first  [p * p + 1] out; first[p * p] is the number of hops. If it is above room, call again with
  *          so much room
