@@ -54,7 +54,7 @@ def shared_ring(
         See `slice_ring`.
     method : {"best", "exact", "search", "greedy"}
         "exact": all rings, for up to 10 workers; seconds for 10. "search": local search from greedy
-        rings, for up to 128 workers. "best": "exact" for up to 8 workers, otherwise "search".
+        rings, for up to 64 workers. "best": "exact" for up to 8 workers, otherwise "search".
         "greedy": the ring grows from the fastest worker by the worker, at the place, with which a
         step is shortest if each link is divided fairly.
     speeds : (p,) array_like, optional
@@ -114,7 +114,9 @@ def shared_ring(
     """
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
-    if isinstance(cycle_times, Platform) and not (cycle_times.links is cycle_times.shape is None):
+    if isinstance(cycle_times, Platform) and (
+        cycle_times.links is not None or cycle_times.shape is not None
+    ):
         raise TypeError(
             "cycle_times must be numbers or a Platform without links between workers: network"
             " has the links"

@@ -212,7 +212,7 @@ HS_API hs_status hs_ring_bound(const hs_ring *problem, double makespan, int32_t 
  *   first   [p * p + 1] the route from i to j takes the links hops[first[i p + j]] .. hops[first[i p
  *           + j + 1] - 1], in order, no link twice; from a worker to itself there are none
  *   hops    see first; neither is read by hs_ring_routes */
-enum { HS_RING_LINKS = 1 << 20, HS_RING_SHARED_MOST = 128, HS_RING_SHARED_EXACT = 10 };
+enum { HS_RING_LINKS = 1 << 20, HS_RING_SHARED_MOST = 64, HS_RING_SHARED_EXACT = 10 };
 typedef struct hs_ring_network {
     int32_t nodes, links;
     const int32_t *ends;
