@@ -108,7 +108,7 @@ static hs_status grow_ring(search *c, int32_t first)
 static bool accept_trial(search *c, int32_t size, int32_t *now, double *time)
 {
     if (hs__cancelled(c->cancel)) return false;
-    /* estimates of rings with nearly the same edges are seldom further apart than their times */
+    /* estimates of similar rings differ nearly as their times do */
     static const double APART = 1.0005;
     if (!(hs__shared_least(c->s, size, c->trial) < *time * TIE)) return false;
     const double estimate = hs__shared_estimate(c->s, size, c->trial);
@@ -304,34 +304,35 @@ static hs_status enumerate_rings(search *c)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Lowers *bound to what the prices prove of rings of two and more workers, of which each pays for at
- * least half of its two cheapest edges. */
-static hs_status bound_pairs(const hs__shared *s, double *bound)
+/* Lowers *bound to what the prices prove of all pairs, and of rings of three and more workers: each
+ * member pays for at least half of its two cheapest edges. */
+static hs_status bound_edges(const hs__shared *s, double *bound)
 {
     const size_t p = (size_t)s->x.p;
+    const double *v = s->x.speed;
     double *paid = malloc(2 * p * sizeof *paid);
     int32_t *order = malloc(p * sizeof *order);
     hs_status status = paid && order ? HS_OK : HS_ERROR_MEMORY;
+    double time = INFINITY;
     for (size_t i = 0; i < p && !status; i++) {
         double least = INFINITY;
         double second = INFINITY;
         for (size_t j = 0; j < p; j++) {
             if (j == i) continue;
             const double edge = s->priced[i * p + j];
+            time = fmin(time, (1.0 - s->all_prices + 2.0 * edge) / (v[i] + v[j]));
             second = fmin(second, fmax(least, edge));
             least = fmin(least, edge);
         }
-        /* a ring of two has its edge twice */
-        paid[i] = p > 2 ? 0.5 * fmin(least + second, 2.0 * least) : least;
-        paid[p + i] = paid[i] / s->x.speed[i];
+        paid[i] = 0.5 * (least + second);
+        paid[p + i] = paid[i] / v[i];
     }
     if (!status) status = hs__sort(s->x.p, paid + p, order);
     double all = 1.0 - s->all_prices;
     double speed = 0.0;
-    double time = INFINITY;
     for (size_t k = 0; k < p && !status; k++) {
         all += paid[order[k]];
-        speed += s->x.speed[order[k]];
+        speed += v[order[k]];
         time = fmin(time, all / speed);
     }
     if (!status) *bound = fmin(*bound, time);
@@ -382,7 +383,7 @@ static hs_status bound_rings(const search *c, const hs_ring *inner, double *boun
     status = HS_ERROR_VALUE;
     if (c->s->x.p <= FEW) status = bound_sets(c->s, c->cancel, &priced);
     /* prices out of the range of links have no sets */
-    if (status == HS_ERROR_VALUE) status = bound_pairs(c->s, &priced);
+    if (status == HS_ERROR_VALUE) status = bound_edges(c->s, &priced);
     *bound = fmin(fmax(alone.bound / c->s->x.unit, priced * SAFE), c->value);
     return status;
 }
