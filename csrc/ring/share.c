@@ -85,14 +85,14 @@ hs_status hs__sharing_open(hs__shared *s)
     return HS_OK;
 }
 
-void hs__sharing_close(sharing *w)
+void hs__sharing_close(sharing *own)
 {
-    if (!w) return;
-    free(w->route);
-    free(w->variable);
-    free(w->alone);
-    free(w->matrix);
-    free(w);
+    if (!own) return;
+    free(own->route);
+    free(own->variable);
+    free(own->alone);
+    free(own->matrix);
+    free(own);
 }
 
 double hs__shared_alone(const hs__shared *s, int32_t i, int32_t j)
@@ -154,7 +154,8 @@ static double step_time(const hs__shared *s, int32_t size, const int32_t *ring)
     double all = 1.0;
     for (int32_t k = 0; k < size; k++) {
         double paid = fixed_payment(s, size, ring, k);
-        if (size > 1) paid += w->payment[2 * k] + w->payment[2 * k + 1];
+        const double *own = w->payment + 2 * (ptrdiff_t)k;
+        if (size > 1) paid += own[0] + own[1];
         all += paid * s->x.speed[ring[k]];
         most = fmax(most, paid);
     }
@@ -275,7 +276,7 @@ static void write_problem(hs__shared *s, int32_t size, const int32_t *ring)
         for (int32_t r = 2 * k; r < 2 * k + 2; r++)
             if (w->variable[r] < 0) paid += w->alone[r];
         w->fixed[k] = paid / w->unit;
-        w->fixed[size] += w->part[2 * k] * w->fixed[k];
+        w->fixed[size] += s->x.speed[ring[k]] / w->speed * w->fixed[k];
     }
     for (int32_t c = 0; c < w->count; c++) {
         const int32_t r = w->message[c];
