@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
+    from .planners.shared_ring import shared_ring
     from .planners.stacked import PlanStack
     from .planners.star import StarPlan, plan_product
     from .planners.star_lu import StarLuPlan, plan_star_lu
@@ -115,6 +116,7 @@ _PUBLIC = {
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
     "planners.ring": ("RingProfile", "SliceRing", "ring_profile", "slice_ring"),
+    "planners.shared_ring": ("shared_ring",),
     "planners.stacked": ("PlanStack",),
     "planners.star": ("StarPlan", "plan_product"),
     "planners.star_lu": ("StarLuPlan", "plan_star_lu"),
@@ -257,6 +259,7 @@ __all__ = [
     "redistribute",
     "replan",
     "ring_profile",
+    "shared_ring",
     "simulate",
     "slice_ring",
     "slogdet",

@@ -98,6 +98,14 @@ _HINTS = _LIMITS | {
     "redistribute.ring": ["range(<p>)[::-1]", "None", "[0]"],
     "topology.source": ["'/'"],
     "layers_network.source": ["0"],
+    "network": [
+        "[(0, 1, 0.5)]",
+        "[(i, i + 1, 0.5) for i in range(10)]",
+        "[(i, 10, 1.0) for i in range(10)]",
+        "[]",
+    ],
+    "routes": ["None", "{}", "{(0, 1): [0]}"],
+    "shared_ring.ring": ["None", "[0]", "[0, 1]"],
     "layers_mesh.source": ["(0, 0)", "(<X> - 1, <Y> - 1)"],
     # a million blocks take minutes
     **{f"plan_product.{size}": ["1", "2", "3", "4", "10", "100"] for size in "rst"},
@@ -623,6 +631,8 @@ class Draw:
             listed = [p for p in listed if p.name != "speed" or rng.random() < 0.05]
         if "links" in {p.name for p in listed} and not target.name.startswith("Platform"):
             needed |= {"links", "work", "volume"}
+        if target.name == "shared_ring":
+            needed |= {"network", "work", "volume"}
         if "right" in {p.name for p in listed} and target.name != "Platform":
             needed |= {"right", "down"}
         needed |= {"seconds"}  # of measuring: by default more than one

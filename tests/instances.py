@@ -365,6 +365,23 @@ def _slice_ring(rng: np.random.Generator) -> Given:
     }
 
 
+def _shared_ring(rng: np.random.Generator) -> Given:
+    times = cycle_times(rng, 6)
+    nodes = len(times) + int(rng.integers(0, 3))
+    costs = free(rng, positives(rng, nodes + 2, 3.0))
+    ends = [(int(rng.integers(0, k)), k) for k in range(1, nodes)]
+    if nodes > 1:
+        ends += [rng.choice(nodes, 2, replace=False).tolist() for _ in range(2)]
+    return (), {
+        "cycle_times": times.tolist(),
+        "network": [(a, b, float(cost)) for (a, b), cost in zip(ends, costs, strict=False)],
+        "work": float(rng.choice([1.0, 100.0, 10 ** rng.uniform(-6, 6)])),
+        "volume": float(rng.choice([0.0, 1.0, 10 ** rng.uniform(-6, 6)])),
+        "method": str(rng.choice(["best", "exact", "search", "greedy"])),
+        "duplex": bool(rng.random() < 0.5),
+    }
+
+
 def _ring_profile(rng: np.random.Generator) -> Given:
     times = cycle_times(rng, 6, 3)
     options: dict[str, Any] = {}
@@ -599,6 +616,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "min_time": _min_time,
     "divisible_load": _divisible,
     "slice_ring": _slice_ring,
+    "shared_ring": _shared_ring,
     "ring_profile": _ring_profile,
     "redistribute": _redistribute,
     "plan_product": _plan_product,

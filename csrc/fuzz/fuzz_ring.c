@@ -1,5 +1,6 @@
 /* Fuzz harness of rings: the heuristics, the exact method and the bound against each other; shares
- * of arbitrary rings; plans by all methods, their certificates, and profiles; redistributions. */
+ * of arbitrary rings; plans by all methods, their certificates, and profiles; redistributions;
+ * shared links. */
 #include "bytes.h"
 
 enum { MOST_P = 6 };
@@ -165,6 +166,70 @@ static void move_items(bytes *in, int32_t size, taste kind, const int *cancel)
     }
 }
 
+/* Plans rings over the links of a network: with the routes that are found, or with any. */
+static void share_links(bytes *in, hs_ring problem, taste kind, const int *cancel)
+{
+    enum { MOST_LINKS = 8 };
+    const int32_t p = problem.p < 5 ? problem.p : 5, nodes = p + pick_below(in, 3);
+    problem.p = p;
+    hs_ring_network net = {
+        .nodes = nodes, .links = draw_small(in, MOST_LINKS), .duplex = pick_below(in, 2)};
+    int32_t *ends = draw_indices(in, 2 * net.links, nodes);
+    for (int32_t k = 0; k + 1 < nodes && k < net.links && pick_below(in, 8); k++) {
+        ends[2 * k] = pick_below(in, k + 1); /* a tree */
+        ends[2 * k + 1] = k + 1;
+    }
+    net.ends = ends;
+    net.costs = ring_values(in, net.links, kind);
+    const size_t pairs = (size_t)p * (size_t)p;
+    const int32_t room = draw_small(in, 120);
+    next_call(in);
+    int64_t *first = new_output(in, (pairs + 1) * sizeof *first);
+    int32_t *hops = new_output(in, (size_t)room * sizeof *hops);
+    const hs_status routed = hs_ring_routes(p, &net, room, cancel, first, hops);
+    HOLDS(is_planned(routed, cancel));
+    HOLDS(routed == HS_OK || outputs_untouched(in));
+    net.first = first;
+    net.hops = hops;
+    if (routed || first[pairs] > room || pick_below(in, 8) == 7) {
+        int64_t *any = new_buffer(in, (pairs + 1) * sizeof *any);
+        for (size_t k = 0; k <= pairs; k++) any[k] = (k ? any[k - 1] : 0) + pick_below(in, 2);
+        net.first = any;
+        net.hops = draw_indices(in, any[pairs], net.links);
+    }
+    next_call(in);
+    const int method = pick_below(in, 7) - 1;
+    int32_t *ring = new_output(in, (size_t)p * sizeof *ring);
+    int32_t *size = new_output(in, sizeof *size);
+    double *links = new_output(in, pairs * sizeof *links);
+    double *shares = new_output(in, (size_t)p * sizeof *shares);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_status status = hs_ring_shared_best(&problem, &net, (hs_ring_method)method, NULL,
+                                                 cancel, ring, size, links, shares, NULL, proof);
+    HOLDS(is_planned(status, cancel));
+    HOLDS(status == HS_OK || outputs_untouched(in));
+    if (status) return;
+    HOLDS(*size >= 1 && *size <= p && all_different(*size, ring, p));
+    HOLDS(proof->bound >= 0 && proof->bound <= proof->value);
+    hs_ring with = problem;
+    with.links = links;
+    with.relays = 1;
+    hs_certificate again;
+    if (hs_ring_certificate(&with, *size, ring, shares, NULL, &again) == HS_OK)
+        HOLDS(is_near(again.value, proof->value, 1e-6));
+    next_call(in);
+    const int32_t members = draw_small(in, p);
+    double *costs = new_output(in, pairs * sizeof *costs);
+    double *parts = new_output(in, (size_t)p * sizeof *parts);
+    hs_certificate *own = new_output(in, sizeof *own);
+    planner_status(in,
+                   hs_ring_bandwidths(&problem, &net, members, draw_indices(in, members, p), NULL,
+                                      costs, parts, own),
+                   HS_ERROR_INFEASIBLE);
+    hs_status found = hs_ring_shared_certificate(&with, &net, *size, ring, shares, cancel, &again);
+    HOLDS(is_planned(found, cancel));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     bytes all = bytes_of(data, length);
@@ -277,6 +342,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const int32_t any = draw_small(in, p);
     planner_status(in, hs_ring_shares(&problem, any, draw_indices(in, any, p), NULL, shares, time),
                    HS_ERROR_INFEASIBLE);
+    share_links(in, problem, kind, cancel);
     plan_rings(in, problem, cancel, proof ? NAN : exact);
     bytes_end(in);
     return 0;

@@ -515,6 +515,55 @@ static hs_status ring_bound(void)
     return hs_ring_bound(AT(1, &x), INFINITY, 9, stop, AT(2, &one));
 }
 
+/* Three workers at one router. `first`: number of the ends, then costs and routes. */
+static const int32_t star_ends[] = {0, 3, 1, 3, 2, 3};
+static const int32_t star_hops[] = {0, 1, 0, 2, 1, 0, 1, 2, 2, 0, 2, 1};
+static const int64_t star_first[P * P + 1] = {0, 0, 2, 4, 6, 6, 8, 10, 12, 12};
+#define NETWORK(first_)                     \
+    {.nodes = P + 1,                        \
+     .links = P,                            \
+     .ends = AT(first_, star_ends),         \
+     .costs = AT((first_) + 1, few),        \
+     .first = AT((first_) + 2, star_first), \
+     .hops = AT((first_) + 3, star_hops)}
+#define SHARED(first_)               \
+    {.p = P,                         \
+     .cycle_times = AT(0, times),    \
+     .work = 9,                      \
+     .volume = 1,                    \
+     .latencies = AT(first_, links), \
+     .overheads = AT((first_) + 1, few)}
+static hs_status ring_routes(void)
+{
+    const hs_ring_network x = {
+        .nodes = P + 1, .links = P, .ends = AT(3, star_ends), .costs = AT(4, few)};
+    return hs_ring_routes(P, AT(0, &x), 64, stop, AT(1, longs), AT(2, ints));
+}
+static hs_status ring_shared_best(void)
+{
+    const hs_ring x = SHARED(14);
+    const hs_ring_network net = NETWORK(3);
+    hs_ring_method used;
+    return hs_ring_shared_best(AT(1, &x), AT(2, &net), HS_RING_METHOD_BEST, AT(12, &untimed), stop,
+                               AT(7, ints), AT(8, &one_int), AT(9, reals), AT(10, others),
+                               AT(13, &used), AT(11, &certificate));
+}
+static hs_status ring_bandwidths(void)
+{
+    const hs_ring x = SHARED(11);
+    const hs_ring_network net = NETWORK(3);
+    return hs_ring_bandwidths(AT(1, &x), AT(2, &net), P, AT(7, order3), stop, AT(8, reals),
+                              AT(9, others), AT(10, &certificate));
+}
+static hs_status ring_shared_certificate(void)
+{
+    static const double third_each[] = {.5, .25, .25};
+    const hs_ring x = RING(10);
+    const hs_ring_network net = NETWORK(3);
+    return hs_ring_shared_certificate(AT(1, &x), AT(2, &net), P, AT(7, order3), AT(8, third_each),
+                                      stop, AT(9, &certificate));
+}
+
 #define LAYERS {.mode = HS_SCSS, .p = P, .layers = 5, .compute = AT(0, times), .send = AT(1, few)}
 static hs_status layers_schedule(void)
 {
@@ -1230,6 +1279,10 @@ static const struct {
     {"hs_ring_redistribute", ring_redistribute, 7, 1, 1},
     {"hs_ring_redistribution_certificate", ring_redistribution_certificate, 6, 1, 1},
     {"hs_ring_redistribution_messages", ring_redistribution_messages, 11, 1, 1},
+    {"hs_ring_routes", ring_routes, 5, 0, 1},
+    {"hs_ring_shared_best", ring_shared_best, 12, 4, 1},
+    {"hs_ring_bandwidths", ring_bandwidths, 11, 2, 1},
+    {"hs_ring_shared_certificate", ring_shared_certificate, 10, 3, 1},
     {"hs_layers_schedule", layers_schedule, 8, 1, 0},
     {"hs_layers_relaxed", layers_relaxed, 4, 2, 0},
     {"hs_layers_bound", layers_bound, 4, 0, 1},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from .rows import over_rows
 
 RING_EXACT: int = lib.HS_RING_EXACT
 RING_MOST: int = lib.HS_RING_MOST
+SHARED_EXACT: int = lib.HS_RING_SHARED_EXACT
+SHARED_MOST: int = lib.HS_RING_SHARED_MOST
 
 #: The numbers of hs_ring_method, by the names that `slice_ring` gives them.
 METHODS = {
@@ -232,6 +234,91 @@ class Moves:
 
     def _call(self, call: Callable[[Any], int]) -> None:
         cancellable(call, self.size > LONG // 100)
+
+
+class Network:
+    """An hs_ring_network with the routes between p workers.
+
+    Routes are the given ones, and those of hs_ring_routes for the other pairs.
+    """
+
+    def __init__(
+        self,
+        p: int,
+        ends: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        duplex: bool,
+        given: Mapping[tuple[int, int], list[int]],
+    ) -> None:
+        self.p = p
+        nodes = max(p, int(ends.max(initial=-1)) + 1)
+        self._views = int32s(ends.reshape(-1)), doubles(costs)
+        self.handle = ffi.new(
+            "hs_ring_network *", (nodes, len(costs), *self._views, duplex, ffi.NULL, ffi.NULL)
+        )
+        self.first, self.hops = np.zeros(p * p + 1, np.int64), np.zeros(1, np.int32)
+        for _ in range(2):
+            room = self.hops.size
+            found = int64s(self.first), int32s(self.hops)
+            cancellable(
+                lambda cancel: lib.hs_ring_routes(p, self.handle, room, cancel, *found),  # noqa: B023
+                p > _BRIEF["multistart"],
+            )
+            if self.first[-1] <= room:
+                break
+            self.hops = np.zeros(int(self.first[-1]), np.int32)
+        if given:
+            routes = [given.get(divmod(k, p), self._at(k)) for k in range(p * p)]
+            self.first = np.cumsum([0, *map(len, routes)], dtype=np.int64)
+            self.hops = np.array([0, *(link for route in routes for link in route)], np.int32)[1:]
+        self._routes = int64s(self.first), int32s(self.hops)
+        self.handle.first, self.handle.hops = self._routes
+
+    def _at(self, pair: int) -> list[int]:
+        hops: list[int] = self.hops[self.first[pair] : self.first[pair + 1]].tolist()
+        return hops
+
+    def route(self, i: int, j: int) -> list[int]:
+        """The links from worker i to worker j."""
+        return self._at(i * self.p + j)
+
+    def best(self, problem: Ring, method: str, seed: int, seconds: float | None) -> dict[str, Any]:
+        """The method, ring, links, shares and certificate of hs_ring_shared_best."""
+        ring, size = np.empty(self.p, np.int32), ffi.new("int32_t *")
+        used = ffi.new("hs_ring_method *")
+        links, shares, proof = *self._outputs(), ffi.new("hs_certificate *")
+        given = problem.handle, self.handle, METHODS[method], effort(seed, seconds)
+        found = int32s(ring), size, doubles(links.reshape(-1)), doubles(shares), used, proof
+        cancellable(lambda cancel: lib.hs_ring_shared_best(*given, cancel, *found), self.p > 4)
+        return {
+            "method": _NAMES[used[0]],
+            "ring": ring[: size[0]].astype(np.int64),
+            "links": links,
+            "shares": shares,
+            **certificate(proof, "makespan"),
+        }
+
+    def bandwidths(self, problem: Ring, ring: NDArray[np.int64]) -> dict[str, Any]:
+        """The links, shares and certificate of hs_ring_bandwidths."""
+        links, shares, proof = *self._outputs(), ffi.new("hs_certificate *")
+        given = problem.handle, self.handle, len(ring), int32s(ring.astype(np.int32))
+        found = doubles(links.reshape(-1)), doubles(shares), proof
+        cancellable(lambda cancel: lib.hs_ring_bandwidths(*given, cancel, *found), self.p > 8)
+        return {"links": links, "shares": shares, **certificate(proof, "makespan")}
+
+    def certificate(
+        self, problem: Ring, ring: NDArray[np.int64], shares: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Makespan and bound of hs_ring_shared_certificate for given bandwidths and shares."""
+        proof, order = ffi.new("hs_certificate *"), ring.astype(np.int32)
+        given = problem.handle, self.handle, len(order), int32s(order), doubles(shares, self.p)
+        cancellable(
+            lambda cancel: lib.hs_ring_shared_certificate(*given, cancel, proof), self.p > 8
+        )
+        return proof.value, proof.bound
+
+    def _outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.empty((self.p, self.p)), np.empty(self.p)
 
 
 def _matrix(given: NDArray[np.float64] | None, count: int) -> tuple[Any, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -19,6 +19,7 @@ from .partition import Partition, partition
 from .product import ProductPlan
 from .product_methods import plan_boxes
 from .ring import SliceRing, slice_ring
+from .shared_ring import shared_ring
 from .star import StarPlan, plan_product
 from .tasks import MinTime, min_time
 from .wavefront import Wavefront, wavefront
@@ -39,6 +40,23 @@ def _boxes(plan: ProductPlan, platform: Platform, method: dict[str, Any]) -> Pla
         flops_per_update=float(plan.flops.sum()) / updates if updates else 2.0,
         **method,
     )  # fmt: skip
+
+
+def _ring(plan: SliceRing, platform: Platform, method: dict[str, Any]) -> Plan:
+    given: dict[str, Any] = {
+        "work": plan.work,
+        "volume": plan.volume,
+        "latencies": plan.latencies,
+        "overheads": plan.overheads,
+    }
+    if plan.network is None or platform.links is not None or platform.shape is not None:
+        return cast(Plan, slice_ring(platform, relays=plan.relays, **given, **method))
+    if len(platform) != len(plan.names):
+        raise ValueError(
+            f"platform has {len(platform)} workers, the network of the plan is for"
+            f" {len(plan.names)}"
+        )
+    return shared_ring(platform, plan.network, duplex=plan.duplex, **given, **method)
 
 
 _PLANNERS: dict[type[Plan], _Again] = {
@@ -65,10 +83,7 @@ _PLANNERS: dict[type[Plan], _Again] = {
         groups=plan.groups, group_cost=plan.group_cost, **method,
     ),
     ProductPlan: _boxes,
-    SliceRing: lambda plan, platform, method: slice_ring(
-        platform, work=plan.work, volume=plan.volume, relays=plan.relays,
-        latencies=plan.latencies, overheads=plan.overheads, **method,
-    ),
+    SliceRing: _ring,
     StarPlan: lambda plan, platform, method: plan_product(
         plan.shape[0], plan.shape[1], plan.shape[2], platform, returns=plan.returns, **method
     ),

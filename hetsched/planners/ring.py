@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,7 @@ from .._base import check, schema
 from .._base.drawn import Drawn
 from .._base.frozen import Frozen
 from .._base.progress import Progress, reporting
-from .._engine.ring import METHODS, RING_EXACT, RING_MOST, Affine, Ring
+from .._engine.ring import METHODS, RING_EXACT, RING_MOST, Affine, Network, Ring
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
 from ..plan import Finish, Plan, Step, trusted
@@ -25,6 +26,7 @@ from ..platform import Platform, link_matrix, names_of, whose
 from .stacked import PlanStack, plan_alone, stack_of
 
 _LEAST, _MOST = 2.0**-200, 2.0**200  # range of cycle-times, links, work and volume
+_ROUNDING = 1e-9  # of bandwidths that fill a link
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -53,6 +55,14 @@ class SliceRing(Plan):
         Additional time of each message from row to column; None if there is none.
     overheads : (p,) float64 array or None
         Additional time of each member's update; None if there is none.
+    network : (m, 3) float64 array or None
+        Of a plan of `shared_ring`: two nodes and the time per unit of volume of each link. `links`
+        then holds 1 / bandwidth of the ring's messages.
+    hops : (h, 3) int64 array or None
+        Of a plan of `shared_ring`: the routes of the ring's messages, link by link: the member that
+        sends, the one that receives, and the link.
+    duplex : bool
+        Whether each direction of a link of the network has its bandwidth; else both share it.
     """
 
     ring: NDArray[np.int64]
@@ -65,6 +75,9 @@ class SliceRing(Plan):
     links: NDArray[np.float64]
     latencies: NDArray[np.float64] | None = None
     overheads: NDArray[np.float64] | None = None
+    network: NDArray[np.float64] | None = None
+    hops: NDArray[np.int64] | None = None
+    duplex: bool = False
 
     _table: ClassVar = {
         "ring": schema.Array("i8", "members", high="p - 1"),
@@ -77,6 +90,9 @@ class SliceRing(Plan):
         "links": schema.Array("f8", "p", "p", high=_MOST),
         "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=_MOST)),
         "overheads": schema.Maybe(schema.Array("f8", "p", high=_MOST)),
+        "network": schema.Maybe(schema.Array("f8", "wires", 3, high=_MOST)),
+        "hops": schema.Maybe(schema.Array("i8", "hops", 3)),
+        "duplex": schema.Flag(),
     }
 
     def _check(self) -> None:
@@ -91,6 +107,51 @@ class SliceRing(Plan):
         schema.require_able("shares", self._load(), self.cycle_times)
         if np.isinf(self.cycle_times[self.ring]).any():
             raise ValueError("ring must have no worker with an infinite cycle-time")
+        if (self.network is None) != (self.hops is None):
+            raise ValueError("network and hops must be given together")
+        if self.network is not None:
+            used = float(self.link_use.max(initial=0.0))
+            if not used <= 1.0 + _ROUNDING:
+                raise ValueError(f"links must leave the network its bandwidths, one is used {used}")
+
+    @property
+    def link_use(self) -> NDArray[np.float64]:
+        """(m,) part of the bandwidth of each link of the network that the messages take; with
+        duplex (m, 2), from its first node and to it."""
+        if self.network is None or self.hops is None:
+            raise TypeError("link_use is for plans of shared_ring: this plan has no network")
+        use = np.zeros((len(self.network), 2))
+        for i, j, links in self._routes():
+            node = i
+            for link in links:
+                a, b, cost = self.network[link].tolist()
+                # a ring of two sends each message twice
+                part = (2.0 if len(self.ring) == 2 else 1.0) * cost
+                if cost > 0.0 and self.volume > 0.0:
+                    use[link, int(node != a)] += part / max(float(self.links[i, j]), _LEAST)
+                node = b if node == a else a
+        return use if self.duplex else use.sum(axis=1)
+
+    def _routes(self) -> list[tuple[int, int, list[int]]]:
+        """Sender, receiver and links of each message of the ring; ValueError unless `hops` has
+        them."""
+        network, hops = cast(Any, self.network), cast(Any, self.hops)
+        wanted = _messages(self.ring)
+        routes: dict[tuple[int, int], list[int]] = {pair: [] for pair in wanted}
+        for i, j, link in hops.tolist():
+            if (i, j) not in routes or link >= len(network):
+                raise ValueError(f"hops has the link {link} from worker {i} to {j}")
+            routes[i, j].append(link)
+        for (i, j), links in routes.items():
+            node = i
+            for link in links:
+                ends = network[link, :2].tolist()
+                if node not in ends:
+                    raise ValueError(f"hops: link {link} does not go on from node {node:g}")
+                node = ends[1] if node == ends[0] else ends[0]
+            if node != j:
+                raise ValueError(f"hops must lead from worker {i} to {j}, not to node {node:g}")
+        return [(*pair, links) for pair, links in routes.items()]
 
     @property
     def transfers(self) -> NDArray[np.float64]:
@@ -107,15 +168,35 @@ class SliceRing(Plan):
         return float((_link_sums(self.links, self.ring) / self.cycle_times[self.ring]).sum())
 
     def _on(self, platform: Platform) -> Plan:
-        """The same ring and shares; the members no longer end together."""
-        times, matrix = platform.cycle_times, links_between(platform)
+        """The same ring and shares; the members no longer end together.
+
+        A plan over a network keeps it, and its bandwidths, on a star.
+        """
+        times = platform.cycle_times
+        if self.network is not None and platform.links is None and platform.shape is None:
+            return self._on_network(platform)
+        matrix = links_between(platform)
         if np.isinf(times[self.ring]).any():
             raise ValueError("ring must have no worker with an infinite cycle-time")
         affine = Affine(self.latencies, self.overheads)
         _require_ranges(times, matrix, self.volume, affine)
         engine = Ring(times, matrix, self.work, self.volume, self.relays, affine)
         makespan, bound = engine.certificate(self.ring, self.shares)
-        return self._carried(platform, makespan, bound, links=check.frozen(matrix))
+        changed = {"links": check.frozen(matrix), "network": None, "hops": None, "duplex": False}
+        return self._carried(platform, makespan, bound, **changed)
+
+    def _on_network(self, platform: Platform) -> Plan:
+        """The same ring, shares and bandwidths with other cycle-times."""
+        times, affine = platform.cycle_times, Affine(self.latencies, self.overheads)
+        _require_ranges(times, self.links, self.volume, affine)
+        network = network_of(
+            len(times),
+            cast(Any, self.network),
+            self.duplex,
+            {(i, j): links for i, j, links in self._routes()},
+        )
+        engine = Ring(times, self.links, self.work, self.volume, self.relays, affine)
+        return self._carried(platform, *network.certificate(engine, self.ring, self.shares))
 
     def _load(self) -> Any:
         """Work of each worker in a step."""
@@ -581,6 +662,29 @@ def ring_profile(
         latencies=None if affine.latencies is None else check.frozen(affine.latencies),
         overheads=None if affine.overheads is None else check.frozen(affine.overheads),
     )
+
+
+# ---- networks ------------------------------------------------------------------------------------
+
+
+def _messages(ring: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Sender and receiver of each message of a ring; those of a ring of two stand for two each."""
+    if len(ring) == 1:
+        return []
+    members, after, before = ring.tolist(), np.roll(ring, -1).tolist(), np.roll(ring, 1).tolist()
+    pairs = zip(members, after, before, strict=True)
+    return list(dict.fromkeys(pair for i, j, k in pairs for pair in ((i, j), (i, k))))
+
+
+def network_of(
+    p: int,
+    table: NDArray[np.float64],
+    duplex: bool,
+    routes: Mapping[tuple[int, int], list[int]],
+) -> Network:
+    """The engine's network of (m, 3) links."""
+    ends = np.ascontiguousarray(table[:, :2].astype(np.int32))
+    return Network(p, ends, np.ascontiguousarray(table[:, 2]), duplex, routes)
 
 
 # ---- arguments -----------------------------------------------------------------------------------

@@ -326,6 +326,12 @@ CALLS: dict[str, Call] = {
         tolerance=CLOSE,
         rankings=(("exact", "best", "search", "multistart", "greedy"), ("exact", "all")),
     ),
+    "shared_ring": Call(
+        hs.shared_ring,
+        honours=_asked_ring,
+        tolerance=CLOSE,
+        rankings=(("exact", "best", "search", "greedy"),),
+    ),
     "ring_profile": Call(
         hs.ring_profile,
         ("cycle_times", "links", "latencies", "overheads"),

@@ -228,7 +228,7 @@ FREE = {
     hs.ProfilePartition: {"bound", "times"},
     hs.Redistribution: {"bound", "links", "next_first", "one_way", "rotate"},
     hs.RingProfile: {"volume"},
-    hs.SliceRing: {"relays"},
+    hs.SliceRing: {"duplex", "relays"},
     hs.StarLuPlan: {"bound", "memory", "planning_time"},
     hs.StarPlan: {"chunks.buffers", "memory", "mu", "planning_time"},
     hs.StencilPlan: {"cycle_times", "links", "bound"},

@@ -62,7 +62,9 @@ def _slice_ring(plan: hs.SliceRing) -> None:
         if shares[i] > 0 and plan.method != "given":
             same(f"end of worker {i}", end, together, CLOSE)
     able = [i for i in range(p) if not math.isinf(times[i])]
-    if len(able) <= 3:
+    if plan.network is not None:
+        _shared_links(plan, ring)
+    elif len(able) <= 3:
         extra = np.zeros((p, p)) if plan.latencies is None else plan.latencies
         links = [
             [plan.volume * float(plan.links[i, j]) + float(extra[i, j]) for j in able] for i in able
@@ -82,6 +84,27 @@ def _slice_ring(plan: hs.SliceRing) -> None:
             f"optimal, but {float(least)!r} is possible"
         )
     replayed(plan, end=plan.makespan)
+
+
+def _shared_links(plan: hs.SliceRing, ring: list[int]) -> None:
+    """Each message of the ring travels from node to node, and no link has more than it carries."""
+    cables, used = plan.network.tolist(), {}
+    size = len(ring)
+    messages = [(i, ring[(k + step) % size]) for k, i in enumerate(ring) for step in (1, -1)]
+    for sender, receiver in messages if size > 1 and plan.volume > 0 else []:
+        node = sender
+        for i, j, cable in plan.hops.tolist():
+            if (i, j) != (sender, receiver):
+                continue
+            one, other, cost = cables[cable]
+            assert node in (one, other), f"cable {cable} is not at node {node}"
+            way = (cable, node) if plan.duplex else cable
+            rate = cost / float(plan.links[sender, receiver]) if cost else 0.0
+            used[way] = used.get(way, 0.0) + rate
+            node = other if node == one else one
+        assert node == receiver, f"a message from {sender} to {receiver} ends at {node}"
+    for way, rate in used.items():
+        assert rate <= 1 + 1e-9, f"link {way} carries {rate} of its bandwidth"
 
 
 @judges(hs.RingProfile)

@@ -260,5 +260,93 @@ HS_API hs_status hs_ring_redistribution_messages(const hs_redistribution *proble
                                                  int32_t *senders, int32_t *receivers,
                                                  int64_t *items, double *starts, double *periods);
 
+/* ---- shared links ----
+ *
+ * Rings with messages that share the links of a network (Legrand, Renard, Robert, Vivien 2004). Each of
+ * the 2 q messages of a ring of q members, from a member to its next and to the one before, gets a
+ * bandwidth for the whole step. A link of the cost c, in time per unit of volume, has the bandwidth
+ * 1 / c: the sum of the bandwidths of all messages over it is at most that. The time per
+ * unit of volume of a message, links[i][j] of an hs_ring, is then 1 / its bandwidth.
+ *
+ * Members may be relays, without a share: with bandwidths to choose, the shortest step of a ring in
+ * which every member has work need not exist. The routes are part of the problem.
+ *
+ *   nodes   >= p, at most HS_RING_MOST: the workers 0 .. p - 1, then routers
+ *   links   number of links, at most HS_RING_LINKS
+ *   ends    [2 * links] the two different nodes of each link; it leads both ways
+ *   costs   [links] 0 (no limit) or in 2^-200 .. 2^200
+ *   duplex  0: both directions share the bandwidth of a link; else each direction has it
+ *   first   [p * p + 1] the route from i to j takes the links hops[first[i p + j]] .. hops[first[i p
+ *           + j + 1] - 1], in order, no link twice; from a worker to itself there are none
+ *   hops    see first; neither is read by hs_ring_routes */
+enum { HS_RING_LINKS = 1 << 20, HS_RING_SHARED_MOST = 64, HS_RING_SHARED_EXACT = 10 };
+typedef struct hs_ring_network {
+    int32_t nodes, links;
+    const int32_t *ends;
+    const double *costs;
+    int32_t duplex;
+    const int64_t *first;
+    const int32_t *hops;
+} hs_ring_network;
+
+/* Finds routes between all workers: with the fewest links, and of these the one with the fastest
+ * slowest link.
+ *   room   number of hops that there is room for
+ *   first  [p * p + 1] out; first[p * p] is the number of hops. If it is above room, call again with
+ *          so much room
+ *   hops   [room] out
+ * HS_ERROR_INFEASIBLE if the network does not connect all workers. Time O(p links longest route). */
+HS_API hs_status hs_ring_routes(int32_t p, const hs_ring_network *network, int64_t room,
+                                const int *cancel, int64_t *first, int32_t *hops);
+
+/* Finds a ring, the bandwidths of its messages, its shares and a bound.
+ *   HS_RING_METHOD_EXACT   all rings, except those that a lower bound rules out; for up to
+ *                          HS_RING_SHARED_EXACT workers
+ *   HS_RING_METHOD_SEARCH  local search from greedy rings, and from the best ring with links of its
+ *                          own
+ *   HS_RING_METHOD_BEST    the exact method for up to 8 workers, else the search
+ *   HS_RING_METHOD_GREEDY  the ring grows from the fastest worker; each time the worker, at the
+ *                          place, with which the step is shortest if links are divided fairly
+ *
+ * Parameters
+ *   problem      links, link and relays are not read. Workers with an infinite cycle-time are left
+ *                out, but messages may pass through them
+ *   effort       of the search; NULL: the default
+ *   ring         [p] out: the members
+ *   size         out: number of members
+ *   links        [p * p] out: time per unit of volume: 1 / bandwidth for the messages of the ring,
+ *                for the other pairs the cost of the slowest link on the route
+ *   shares       [p] out
+ *   used         out, may be NULL: the method that found the ring
+ *   certificate  out: the makespan. The bound is proven by the prices of the links (convex duality)
+ *                for each ring, in the exact method, else for all rings together; the scope of the
+ *                exact method is "all rings with these routes"
+ * HS_ERROR_UNSUPPORTED for more than HS_RING_SHARED_MOST able workers, and for more than the exact
+ * method can take. HS_ERROR_VALUE also if a bandwidth is too small to be 1 / link. The time of the
+ * exact method is exponential; the bandwidths of a ring of q members take O(q^3 + q hops) some fifty
+ * times. */
+HS_API hs_status hs_ring_shared_best(const hs_ring *problem, const hs_ring_network *network,
+                                     hs_ring_method method, const hs_effort *effort,
+                                     const int *cancel, int32_t *ring, int32_t *size, double *links,
+                                     double *shares, hs_ring_method *used,
+                                     hs_certificate *certificate);
+
+/* Finds the best bandwidths and shares of a given ring.
+ *   ring  [size] different workers with finite cycle-times, in order
+ * The other parameters are those of hs_ring_shared_best. The bound holds for all rings; the scope is
+ * "bandwidths and shares of this ring" if these are proven optimal up to 1e-9. */
+HS_API hs_status hs_ring_bandwidths(const hs_ring *problem, const hs_ring_network *network,
+                                    int32_t size, const int32_t *ring, const int *cancel,
+                                    double *links, double *shares, hs_certificate *certificate);
+
+/* Certificate of a ring with given bandwidths and shares.
+ *   problem  its links are the times per unit of volume at the given bandwidths; whether the network
+ *            has these is not checked
+ *   shares   [p] see hs_ring_certificate
+ * The bound is that of hs_ring_certificate if each message had its route alone. */
+HS_API hs_status hs_ring_shared_certificate(const hs_ring *problem, const hs_ring_network *network,
+                                            int32_t size, const int32_t *ring, const double *shares,
+                                            const int *cancel, hs_certificate *certificate);
+
 HS_C_END
 #endif
