@@ -59,8 +59,10 @@ HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double
                                    int32_t *workers, int64_t *rects, int32_t *pieces);
 
 /* Computes a lower bound on the cost of all zones of these areas, of any shape, in a box. Each zone
- * is at best a square, or it spans the whole shorter side; for two and three zones the bound also
- * uses what the zones then leave to each other (docs/theory.md).
+ * is at best a square, or it spans the whole shorter side. For the sum of two or three zones, and the
+ * largest of two, the bound is the least over all sets of zones that rows and columns can meet
+ * (docs/theory.md). In a square with equal weights, the best partition into two or three zones
+ * reaches it.
  *   areas          [p] >= 0, finite
  *   height, width  > 0, of the box; the areas fill it
  *   largest        0: bound on the weighted sum of half perimeters; 1: on the largest weighted half
