@@ -28,6 +28,7 @@ STRAIGHT = (
     "kalinov-lastovetsky",
     "recursive",
     "nagamochi-abe",
+    "mohammadi-behroozi",
     "interval",
     "guillotine",
 )

@@ -258,7 +258,7 @@ HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_pl
  *   ROWS        block rows, by hs_distribute
  *   RECTANGLES  hs_partition_best with HS_PARTITION_COLUMNS
  *   PARTITION   HS_PARTITION_BEST, with the link costs as weights if all are positive; so do
- *               CONTIGUOUS, and INTERVAL .. KADDOURA, with the method of that name
+ *               CONTIGUOUS, and INTERVAL .. MOHAMMADI_BEHROOZI, with the method of that name
  *   LAYERS      hs_matmul_layers_best
  *   CUBOIDS     hs_cuboids_best for faces of equal cost; AUTO does not search for orders
  *   NODES       a zone for each node, and in it zones for the node's workers: HS_PARTITION_BEST with
@@ -290,9 +290,10 @@ typedef enum hs_matmul_method {
     HS_MATMUL_RECURSIVE = 15,
     HS_MATMUL_NAGAMOCHI_ABE = 16,
     HS_MATMUL_SNRPP = 17,
-    HS_MATMUL_KADDOURA = 18
+    HS_MATMUL_KADDOURA = 18,
+    HS_MATMUL_MOHAMMADI_BEHROOZI = 19
 } hs_matmul_method;
-enum { HS_MATMUL_METHODS = 19 };
+enum { HS_MATMUL_METHODS = 20 };
 
 /* Options of hs_matmul_best. Zero is the default of every field.
  *   method      hs_matmul_method
