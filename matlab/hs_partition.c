@@ -17,6 +17,7 @@ static const struct {
     {"nagamochi-abe", HS_PARTITION_NAGAMOCHI_ABE},
     {"snrpp", HS_PARTITION_SNRPP},
     {"kaddoura", HS_PARTITION_KADDOURA},
+    {"mohammadi-behroozi", HS_PARTITION_MOHAMMADI_BEHROOZI},
     {"search", HS_PARTITION_SEARCH}, /* only as the method that won */
 };
 enum { METHODS = sizeof methods / sizeof *methods, ASKED = METHODS - 1 };

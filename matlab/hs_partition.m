@@ -13,7 +13,7 @@ function [rects, cost, bound, certificate] = hs_partition(areas, method, shape, 
 %   HS_PARTITION(AREAS, METHOD): 'best' (the best of all methods, improved by a search), 'columns' (the best full columns),
 %   'interval' (the best cuts from side to side of the list sorted by area, for up to 1024 workers), 'guillotine' (the best of all
 %   such cuts, up to 16 workers), 'nonrectangular' and 'snrpp' (zones around other zones), 'contiguous' (runs of cells; needs
-%   SHAPE), and the rules 'nagamochi-abe', 'recursive', 'kaddoura', 'kalinov-lastovetsky' and 'rows'. These are the methods of
+%   SHAPE), and the rules 'nagamochi-abe', 'mohammadi-behroozi', 'recursive', 'kaddoura', 'kalinov-lastovetsky' and 'rows'. These are the methods of
 %   the Python package, with the same results.
 %
 %   HS_PARTITION(AREAS, METHOD, [m n]) gives whole cells of an m-by-n matrix. Row and col count from 1: a rectangle is

@@ -70,6 +70,7 @@ RULES = {
     "nagamochi-abe": lib.HS_RULE_NAGAMOCHI_ABE,
     "snrpp": lib.HS_RULE_SNRPP,
     "kaddoura": lib.HS_RULE_KADDOURA,
+    "mohammadi-behroozi": lib.HS_RULE_MOHAMMADI_BEHROOZI,
 }
 
 

@@ -216,10 +216,14 @@ static hs_status try_best_of_sum(hs__planner *s, hs__candidates *list)
 
 static hs_status try_methods(hs__planner *s, hs__candidates *list)
 {
-    static const int32_t others[] = {
-        HS_PARTITION_COLUMNS,   HS_PARTITION_ROWS,          HS_PARTITION_KALINOV_LASTOVETSKY,
-        HS_PARTITION_RECURSIVE, HS_PARTITION_NAGAMOCHI_ABE, HS_PARTITION_SNRPP,
-        HS_PARTITION_KADDOURA};
+    static const int32_t others[] = {HS_PARTITION_COLUMNS,
+                                     HS_PARTITION_ROWS,
+                                     HS_PARTITION_KALINOV_LASTOVETSKY,
+                                     HS_PARTITION_RECURSIVE,
+                                     HS_PARTITION_NAGAMOCHI_ABE,
+                                     HS_PARTITION_SNRPP,
+                                     HS_PARTITION_KADDOURA,
+                                     HS_PARTITION_MOHAMMADI_BEHROOZI};
     const bool largest = s->problem.largest;
     hs_status status = HS_OK;
     /* methods that prove more come first: the first of equals is taken */

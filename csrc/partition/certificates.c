@@ -40,31 +40,84 @@ static double bound_of_two(const few *x)
     return least;
 }
 
-/* Either some zone spans a side, or every row and every column meets two zones. */
-static double bound_of_three(const few *x, double total)
+/* The same for the larger of the two costs. */
+static double bound_of_larger(const few *x)
 {
-    const double side = fmin(x->m, x->n);
     const double whole = x->m + x->n;
-    const double dearest = fmax(fmax(x->c[0], x->c[1]), x->c[2]);
-    double extra = INFINITY;
-    double smallest = INFINITY;
-    double sum = 0.0;
-    for (int q = 0; q < 3; q++) {
-        extra = fmin(extra, x->c[q] * (side + x->s[q] / side - x->least[q]));
-        smallest = fmin(smallest, x->least[q]);
-        sum += x->least[q];
-    }
-    double bound = fmin(total + extra, (x->c[0] + x->c[1] + x->c[2] - dearest) * whole);
-    if (x->c[0] != x->c[1] || x->c[1] != x->c[2]) return bound;
-    /* cost of the other two zones, whichever zone spans the side */
-    const double two = sum - fmax(fmax(x->least[0], x->least[1]), x->least[2]);
-    double least = 2.0 * whole;
+    double least = fmin(fmax(x->c[0] * whole, x->c[1] * x->least[1]),
+                        fmax(x->c[1] * whole, x->c[0] * x->least[0]));
     for (int axis = 0; axis < 2; axis++) {
-        const double h = axis ? x->n : x->m, w = axis ? x->m : x->n;
-        least = fmin(least, fmin(h + w + two - fmax(0.0, (two - h) / 2.0),
-                                 fmin(2.0 * h + w + smallest, 3.0 * h + w)));
+        const double side = axis ? x->n : x->m;
+        const double first = x->c[0] * (side + x->s[0] / side);
+        least = fmin(least, fmax(first, x->c[1] * (side + x->s[1] / side)));
     }
-    return fmax(bound, x->c[0] * least);
+    return least;
+}
+
+/* Zones i and j span the side h and share the lines across it, w in all; zone k spans nothing. */
+static double bound_of_slices(const few *x, int i, int j, int k, double h, double w)
+{
+    const int cheap = x->c[i] <= x->c[j] ? i : j;
+    const int dear = i + j - cheap;
+    const double lines = x->s[dear] / h;
+    return (x->c[i] + x->c[j]) * h + x->c[dear] * lines + x->c[cheap] * (w - lines) +
+           x->c[k] * x->least[k];
+}
+
+/* Zone i spans the side h, and d lines across it meet the other two zones, j and k, but not zone i.
+ * The most that d can be is `strip`, and the cost is convex in d. */
+static double bound_of_strip(const few *x, int i, int j, int k, double h, double w)
+{
+    const int dear = x->c[j] >= x->c[k] ? j : k;
+    const double strip = (x->s[j] + x->s[k]) / h;
+    const double cheaper = fmin(x->c[j], x->c[k]);
+    const double more = x->c[dear] - cheaper;
+    const double gain = x->c[i] - cheaper; /* from each line without zone i */
+    const double s = x->s[dear];
+    const double free = fmin(fmax(sqrt(s), s / h), w); /* as wide a zone has its least cost */
+    double d = 0.0;
+    if (gain > 0.0) d = more > gain ? sqrt(s * (more / (more - gain))) : strip;
+    d = fmin(gain > 0.0 ? fmax(d, free) : 0.0, strip);
+    const double half = d > free ? d + s / d : x->least[dear];
+    return x->c[i] * (h + w) + cheaper * (h + strip) - gain * d + more * half;
+}
+
+/* Every row and every column meets two zones. */
+static double bound_of_pairs(const few *x)
+{
+    int dear = 0;
+    for (int q = 1; q < 3; q++) dear = x->c[q] > x->c[dear] ? q : dear;
+    const double first = x->c[(dear + 1) % 3];
+    const double second = x->c[(dear + 2) % 3];
+    return (first + second) * (x->m + x->n) + (x->c[dear] - fmax(first, second)) * x->least[dear];
+}
+
+/* The rows and the columns meet sets of zones that leave these cases (docs/theory.md). */
+static double bound_of_three(const few *x)
+{
+    double least = bound_of_pairs(x);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3;
+        const int k = (i + 2) % 3;
+        /* zone i meets all rows and all columns */
+        const double around =
+            x->c[i] * (x->m + x->n) + x->c[j] * x->least[j] + x->c[k] * x->least[k];
+        least = fmin(least, around);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        const double h = axis ? x->n : x->m;
+        const double w = axis ? x->m : x->n;
+        double slices = 0.0;
+        for (int i = 0; i < 3; i++) {
+            const int j = (i + 1) % 3;
+            const int k = (i + 2) % 3;
+            slices += x->c[i] * (h + x->s[i] / h);
+            least = fmin(least, bound_of_slices(x, i, j, k, h, w));
+            least = fmin(least, bound_of_strip(x, i, j, k, h, w));
+        }
+        least = fmin(least, slices);
+    }
+    return least;
 }
 
 hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, double height,
@@ -96,9 +149,9 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
         most = fmax(most, cost);
     }
     for (int lane = 0; lane < LANES; lane++) total += sums[lane];
-    *bound = largest      ? most
+    *bound = largest      ? (count == 2 ? fmax(most, bound_of_larger(&x)) : most)
              : count == 2 ? fmax(total, bound_of_two(&x))
-             : count == 3 ? fmax(total, bound_of_three(&x, total))
+             : count == 3 ? fmax(total, bound_of_three(&x))
                           : total;
     return HS_OK;
 }

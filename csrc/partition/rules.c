@@ -258,11 +258,58 @@ static void cut_recursively(hs_rule rule, const part *parts, const prefix *sums,
     }
 }
 
+/* ---- joined areas ---------------------------------------------------------------------------- */
+
+/* Joins the two smallest of the parts, sorted by ascending area, and of the sets so far, until one
+ * is left: node q < size is part q, and node size + k is the k-th set, of two nodes, the larger one
+ * first. The sets have ascending areas, so the smallest is the first part or the first set left.
+ *   area  [2 size - 1] out: of each node
+ *   node  [2 size - 2] out: the two nodes of each set */
+static void join_smallest(const part *parts, int32_t size, double *area, int32_t *node)
+{
+    int32_t next = 0;
+    int32_t set = size;
+    for (int32_t q = 0; q < size; q++) area[q] = parts[q].area;
+    for (int32_t k = size; k < 2 * size - 1; k++) {
+        int32_t *two = node + 2 * (size_t)(k - size);
+        for (int i = 1; i >= 0; i--) {
+            const bool is_part = next < size && (set == k || area[next] <= area[set]);
+            two[i] = is_part ? next++ : set++;
+        }
+        area[k] = area[two[0]] + area[two[1]];
+    }
+}
+
+/* Cuts each box across its longer side into the two nodes of its set. The sets inside a node are
+ * joined as they are alone. Writes the plan from its end. */
+static void cut_joined(const part *parts, int32_t size, double aspect, const double *area,
+                       const int32_t *node, const int *cancel, box *stack, int32_t *plan)
+{
+    int32_t at = 2 * size - 1;
+    int32_t depth = 0;
+    stack[depth++] = (box){2 * size - 2, 0, aspect};
+    while (depth > 0 && !hs__cancelled(cancel)) {
+        const box b = stack[--depth];
+        if (b.first < size) {
+            plan[--at] = parts[b.first].worker;
+            continue;
+        }
+        const int32_t *two = node + 2 * (size_t)(b.first - size);
+        const bool wide = b.shape > 1.0 - tie;
+        plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+        for (int i = 0; i < 2; i++) {
+            const double share = area[two[i]] / area[b.first];
+            stack[depth++] = (box){two[i], 0, wide ? b.shape * share : b.shape / share};
+        }
+    }
+}
+
 hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect,
                             const int *cancel, int32_t *plan, int32_t *length, double *cost)
 {
     if (!areas || !plan || !length || !cost) return HS_ERROR_VALUE;
-    if ((unsigned)rule > HS_RULE_KADDOURA || p < 1 || p > INT32_C(1) << 30) return HS_ERROR_VALUE;
+    if ((unsigned)rule > HS_RULE_MOHAMMADI_BEHROOZI || p < 1 || p > INT32_C(1) << 30)
+        return HS_ERROR_VALUE;
     int32_t size;
     if (!(hs__partition_total(p, areas, NULL, aspect, &size) > 0.0)) return HS_ERROR_VALUE;
 
@@ -271,11 +318,13 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     box *stack = malloc((size_t)size * sizeof *stack);
     int32_t *order = malloc((size_t)p * sizeof *order);
     int32_t *own = malloc(2 * (size_t)size * sizeof *own);
+    double *joined = malloc(2 * (size_t)size * (sizeof *joined + sizeof(int32_t)));
     const bool sorted = rule >= HS_RULE_RECURSIVE;
-    hs_status status = parts && sums && stack && order && own ? HS_OK : HS_ERROR_MEMORY;
+    const bool ascending = rule == HS_RULE_SNRPP || rule == HS_RULE_MOHAMMADI_BEHROOZI;
+    hs_status status = parts && sums && stack && order && own && joined ? HS_OK : HS_ERROR_MEMORY;
     if (!status && sorted) status = hs__sort_positive(p, areas, order, &size);
     if (!status) {
-        if (sorted) take_sorted(areas, order, size, rule != HS_RULE_SNRPP, parts);
+        if (sorted) take_sorted(areas, order, size, !ascending, parts);
         for (int32_t i = 0, q = 0; i < p && !sorted; i++)
             if (areas[i] > 0.0) parts[q++] = (part){areas[i], i};
         add_up(parts, size, sums);
@@ -283,7 +332,11 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
         if (rule == HS_RULE_ROWS) stack_up(parts, 0, size, own, 0);
         else if (rule == HS_RULE_KALINOV_LASTOVETSKY)
             runs_in_columns(parts, sums, size, aspect, own);
-        else cut_recursively(rule, parts, sums, size, aspect, cancel, stack, own);
+        else if (rule == HS_RULE_MOHAMMADI_BEHROOZI) {
+            int32_t *node = (int32_t *)(joined + 2 * (size_t)size);
+            join_smallest(parts, size, joined, node);
+            cut_joined(parts, size, aspect, joined, node, cancel, stack, own);
+        } else cut_recursively(rule, parts, sums, size, aspect, cancel, stack, own);
         status = hs__cancelled(cancel)
                      ? HS_ERROR_CANCELLED
                      : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
@@ -297,6 +350,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     free(stack);
     free(order);
     free(own);
+    free(joined);
     return status;
 }
 

@@ -8,7 +8,12 @@
 
 #include "core/cancel.h"
 #include "core/sum.h"
+#include "schedule/clusters.h"
+#include "schedule/placement.h"
 #include "schedule/schedule.h"
+
+/* Most moves of a search for the places of zones, and most moves times (zones^2 of all steps). */
+enum { MOVES = 2000, PLACING = 4000000 };
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
@@ -36,7 +41,10 @@ typedef struct {
  *   pieces   number of zones, at most 3 p
  *   workers  [3 p] worker of each zone
  *   rects    [12 p] row, col, height, width of each zone
- *   groups   [p] the nodes
+ *   placed   the zones where they are placed: workers [3 p], rects [12 p]
+ *   nodes    [p] the node of each worker: those of the options, else those that the links show
+ *   groups   [p] the same
+ *   sharing  the groups whose workers share data from other groups; or NULL
  *   counts, times, speeds, order, first  [p], first [p + 1]: workspace */
 typedef struct {
     hs_matmul product;
@@ -47,7 +55,9 @@ typedef struct {
     void *memory;
     double *areas, *times, *speeds;
     int64_t *rects, *groups, *counts;
-    int32_t pieces, *workers, *order, *first;
+    int32_t pieces, *workers, *order, *first, *nodes;
+    hs__placement placed;
+    const int64_t *sharing;
     plan now, best;
 } planner;
 
@@ -316,19 +326,61 @@ static hs_status require_room(planner *s, int64_t room)
     return HS_ERROR_VALUE;
 }
 
+/* Writes the boxes of the placed zones, and their messages. */
+static hs_status write_zones(planner *s)
+{
+    plan *x = &s->now;
+    const int64_t room = x->box_room;
+    hs_status status = hs_matmul_zones(&s->product, s->step, s->pieces, s->placed.workers,
+                                       s->placed.rects, room, x->boxes, x->sent, &x->box_count);
+    if (!status) status = require_room(s, room);
+    if (!status && s->product.links) status = add_messages(s, s->sharing);
+    return status;
+}
+
+static hs_status price_zones(void *context, hs__price *price)
+{
+    planner *s = context;
+    hs_schedule schedule = {0};
+    hs_status status = write_zones(s);
+    if (!status) status = schedule_plan(s, &s->now, &schedule);
+    if (status) return status;
+    price->makespan = schedule.makespan;
+    price->messages = 0.0;
+    for (int64_t i = 0; i < s->now.message_count; i++) {
+        const hs_message *one = &s->now.messages[i];
+        const int32_t to = s->now.boxes[one->box].worker;
+        price->messages += one->bytes * s->product.links[(int64_t)one->sender * s->product.p + to];
+    }
+    price->messages /= HS__GIGA;
+    return HS_OK;
+}
+
+/* Moves the zones to where the messages take less time. */
+static hs_status place_zones(planner *s)
+{
+    const size_t pieces = (size_t)s->pieces;
+    const int64_t work = s->steps * hs__max((int64_t)s->pieces * s->pieces, 1);
+    memcpy(s->placed.workers, s->workers, pieces * sizeof *s->workers);
+    memcpy(s->placed.rects, s->rects, 4 * pieces * sizeof *s->rects);
+    const int64_t moves = hs__min(MOVES, PLACING / work);
+    if (!s->product.links || s->product.p > HS_MATMUL_FEW || !moves) return HS_OK;
+    s->placed.pieces = s->pieces;
+    s->placed.price = price_zones;
+    s->placed.context = s;
+    return hs__place_zones(&s->product, moves, s->cancel, &s->placed);
+}
+
 /* Plans the zones. Workers of a group share the data that comes from other workers. */
 static hs_status plan_zones(planner *s, int32_t method, const int64_t *groups)
 {
-    plan *x = &s->now;
     const int64_t pieces = hs__max(s->pieces, 1);
     const int64_t room =
         s->steps > HS_MATMUL_MOST_BOXES / pieces ? HS_MATMUL_MOST_BOXES : s->steps * pieces;
-    hs_status status = begin_plan(x, method, scope_of_slices(s, method), room);
-    if (!status)
-        status = hs_matmul_zones(&s->product, s->step, s->pieces, s->workers, s->rects, room,
-                                 x->boxes, x->sent, &x->box_count);
-    if (!status) status = require_room(s, room);
-    if (!status && s->product.links) status = add_messages(s, groups);
+    s->sharing = groups;
+    hs_status status = begin_plan(&s->now, method, scope_of_slices(s, method), room);
+    if (!status) status = place_zones(s);
+    if (!status) status = write_zones(s);
     return status ? status : keep_faster(s);
 }
 
@@ -344,11 +396,11 @@ static void scale_zones(planner *s)
 static hs_status plan_nodes(planner *s)
 {
     static const double costs[] = {1.0, 10.0, 100.0};
-    if (!s->options.nodes || !s->product.links) return HS_ERROR_VALUE;
-    for (int32_t i = 0; i < s->product.p; i++) s->groups[i] = s->options.nodes[i];
+    if (!s->product.links) return HS_ERROR_VALUE;
+    for (int32_t i = 0; i < s->product.p; i++) s->groups[i] = s->nodes[i];
     for (int i = 0; i < 3; i++) {
         hs_status status =
-            cut_partition(s, (hs_partition){.groups = s->options.nodes, .group_cost = costs[i]});
+            cut_partition(s, (hs_partition){.groups = s->nodes, .group_cost = costs[i]});
         if (status) return status;
         scale_zones(s);
         status = plan_zones(s, HS_MATMUL_NODES, NULL);
@@ -459,6 +511,7 @@ static const int32_t partitions[HS_MATMUL_METHODS] = {
     [HS_MATMUL_NAGAMOCHI_ABE] = HS_PARTITION_NAGAMOCHI_ABE,
     [HS_MATMUL_SNRPP] = HS_PARTITION_SNRPP,
     [HS_MATMUL_KADDOURA] = HS_PARTITION_KADDOURA,
+    [HS_MATMUL_MOHAMMADI_BEHROOZI] = HS_PARTITION_MOHAMMADI_BEHROOZI,
 };
 
 static bool divides_depth(int32_t method)
@@ -492,11 +545,9 @@ static hs_status try_method(planner *s, int32_t method)
 static bool has_many_nodes(planner *s)
 {
     const int32_t p = s->product.p;
-    const int32_t *nodes = s->options.nodes;
-    if (!nodes) return false;
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) s->first[i] = 0;
-    for (int32_t i = 0; i < p; i++) count += !s->first[nodes[i]]++;
+    for (int32_t i = 0; i < p; i++) count += !s->first[s->nodes[i]]++;
     return count > 1 && count < p;
 }
 
@@ -583,7 +634,7 @@ static const double *links_of(const hs_matmul *x)
 /* Takes all memory whose size is known: the caller frees it by close_planner. */
 static hs_status open_planner(planner *s, const hs_matmul *product)
 {
-    enum { DOUBLES = 3 + 2 * 2, LONGS = 12 + 2 + 2, INTS = 3 + 2 };
+    enum { DOUBLES = 3 + 2 * 2, LONGS = 2 * 12 + 2 + 2, INTS = 2 * 3 + 3 };
     const size_t p = (size_t)product->p;
     s->memory =
         calloc(p + 1, DOUBLES * sizeof(double) + LONGS * sizeof(int64_t) + INTS * sizeof(int32_t));
@@ -598,11 +649,14 @@ static hs_status open_planner(planner *s, const hs_matmul *product)
     s->now.sum.rows = (int64_t *)(s->best.sum.flops + p);
     s->best.sum.rows = s->now.sum.rows + p + 1;
     s->rects = s->best.sum.rows + p + 1;
-    s->groups = s->rects + 12 * p;
+    s->placed.rects = s->rects + 12 * p;
+    s->groups = s->placed.rects + 12 * p;
     s->counts = s->groups + p;
     s->workers = (int32_t *)(s->counts + p);
-    s->order = s->workers + 3 * p;
-    s->first = s->order + p;
+    s->placed.workers = s->workers + 3 * p;
+    s->order = s->placed.workers + 3 * p;
+    s->nodes = s->order + p;
+    s->first = s->nodes + p;
     s->product = *product;
     s->product.links = links_of(product);
     const int64_t sizes[3] = {product->m, product->n, product->k};
@@ -611,7 +665,9 @@ static hs_status open_planner(planner *s, const hs_matmul *product)
     s->step = s->options.stepwise ? s->block : 0;
     s->steps = s->step ? hs__max(s->blocks[2], 1) : 1;
     find_areas(product, s->areas);
-    return HS_OK;
+    if (s->options.nodes) memcpy(s->nodes, s->options.nodes, p * sizeof *s->nodes);
+    if (s->options.nodes || !s->product.links || product->p > HS_MATMUL_FEW) return HS_OK;
+    return hs__link_clusters(product->p, s->product.links, s->nodes);
 }
 
 static void close_planner(planner *s)

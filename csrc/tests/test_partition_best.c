@@ -110,7 +110,8 @@ static void every_method(void)
         check_zones(&x, &best);
         check_columns(&best, p);
         CHECK(best.is.method > HS_PARTITION_BEST && best.is.method < HS_PARTITION_SEARCH);
-        for (x.method = HS_PARTITION_COLUMNS; x.method <= HS_PARTITION_KADDOURA; x.method++) {
+        for (x.method = HS_PARTITION_COLUMNS; x.method <= HS_PARTITION_MOHAMMADI_BEHROOZI;
+             x.method++) {
             if (x.method == HS_PARTITION_CONTIGUOUS && !x.m) continue;
             if (!CHECK(plan_it(&x, NULL, NULL, &one) == HS_OK)) return;
             check_zones(&x, &one);

@@ -12,9 +12,13 @@
 
 enum { MAX = 200, MANY = 100000 };
 
-static const hs_rule every_rule[] = {HS_RULE_ROWS,      HS_RULE_KALINOV_LASTOVETSKY,
-                                     HS_RULE_RECURSIVE, HS_RULE_NAGAMOCHI_ABE,
-                                     HS_RULE_SNRPP,     HS_RULE_KADDOURA};
+static const hs_rule every_rule[] = {HS_RULE_ROWS,
+                                     HS_RULE_KALINOV_LASTOVETSKY,
+                                     HS_RULE_RECURSIVE,
+                                     HS_RULE_NAGAMOCHI_ABE,
+                                     HS_RULE_SNRPP,
+                                     HS_RULE_KADDOURA,
+                                     HS_RULE_MOHAMMADI_BEHROOZI};
 
 typedef struct {
     const double *areas;
@@ -118,6 +122,8 @@ static double solve_rule(hs_rule rule, int32_t p, const double *areas, double as
         CHECK(fabs(cost - (size * sqrt(aspect) + 1 / sqrt(aspect))) <= 1e-12 * cost);
     if (rule == HS_RULE_NAGAMOCHI_ABE)
         CHECK(r.ratio <= fmax(fmax(box_ratio, 3), steepest_ratio(p, areas)) * near);
+    if (rule == HS_RULE_MOHAMMADI_BEHROOZI && aspect == 1)
+        CHECK(cost <= 1.203 * fmax(lower_bound_of(p, areas), size > 1 ? 3 : 2) * near);
     if (rule == HS_RULE_NAGAMOCHI_ABE && aspect == 1)
         CHECK(cost <= 1.25 * fmax(lower_bound_of(p, areas), size > 1 ? 3 : 2) * near);
     if (rule == HS_RULE_SNRPP) {
@@ -265,9 +271,9 @@ static void refusals(void)
 {
     const double good[] = {1, 2, 0, 3}, bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
     rule_refused(-1, 4, good, 1, __LINE__);
-    rule_refused(6, 4, good, 1, __LINE__);
+    rule_refused(7, 4, good, 1, __LINE__);
     const double aspects[] = {0, -0.0, -1, NAN, INFINITY, -INFINITY};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         rule_refused(i, 0, good, 1, __LINE__);
         rule_refused(i, -1, good, 1, __LINE__);
         rule_refused(i, INT32_MAX, good, 1, __LINE__);
@@ -359,7 +365,7 @@ static void ties(void)
 static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4, 50};
-    for (int rule = HS_RULE_ROWS; rule <= HS_RULE_KADDOURA; rule++) {
+    for (int rule = HS_RULE_ROWS; rule <= HS_RULE_MOHAMMADI_BEHROOZI; rule++) {
         int32_t plan[10] = {-7};
         int32_t length = -7;
         double cost = -7;

@@ -46,6 +46,7 @@ METHODS: dict[str, int] = {
     "nagamochi-abe": lib.HS_PARTITION_NAGAMOCHI_ABE,
     "snrpp": lib.HS_PARTITION_SNRPP,
     "kaddoura": lib.HS_PARTITION_KADDOURA,
+    "mohammadi-behroozi": lib.HS_PARTITION_MOHAMMADI_BEHROOZI,
     "search": lib.HS_PARTITION_SEARCH,
     "given": lib.HS_PARTITION_GIVEN,
 }

@@ -117,6 +117,7 @@ METHODS: dict[str, int] = {
     "nagamochi-abe": lib.HS_MATMUL_NAGAMOCHI_ABE,
     "snrpp": lib.HS_MATMUL_SNRPP,
     "kaddoura": lib.HS_MATMUL_KADDOURA,
+    "mohammadi-behroozi": lib.HS_MATMUL_MOHAMMADI_BEHROOZI,
 }
 _NAMES = sorted(METHODS, key=METHODS.__getitem__)
 

@@ -182,18 +182,30 @@ class Partition(Lazy, Plan):
 
     @property
     def guarantee(self) -> float | None:
-        """Proven upper bound on the cost of full columns, or None.
+        """Proven upper bound on the cost, or None.
 
-        The bound is sqrt(r) (1 + 1 / sqrt(p)) times 2 sum(sqrt(area)), with r the ratio of the
-        largest to the smallest of p areas (2001 paper, section 3.2.4). It is None for other
-        methods, in a matrix, with link costs, with a given number of columns, and with objective
-        "max".
+        For full columns it is sqrt(r) (1 + 1 / sqrt(p)) times 2 sum(sqrt(area)), with r the ratio
+        of the largest to the smallest of p areas (2001 paper, section 3.2.4). For "snrpp", and for
+        "nonrectangular", which is never dearer, it is sqrt(3 / 2) times that sum (Beaumont,
+        Eyraud-Dubois, Lambert, IPDPS 2016). It is None for other methods, in a matrix, with link
+        costs, with a given number of columns, with objective "max", and for a recut plan that costs
+        more.
         """
         given = self.areas[self.areas > 0]
-        if self.method != "columns" or self.scope != FULL_COLUMNS:
-            return None
-        ratio = float(given.max() / given.min())
-        return math.sqrt(ratio) * (1 + 1 / math.sqrt(len(given))) * 2 * float(np.sqrt(given).sum())
+        least = 2 * float(np.sqrt(given).sum())
+        if self.method == "columns" and self.scope == FULL_COLUMNS:
+            ratio = float(given.max() / given.min())
+            return math.sqrt(ratio) * (1 + 1 / math.sqrt(len(given))) * least
+        if (
+            self.method in ("snrpp", "nonrectangular")
+            and self.shape is None
+            and self.objective == "sum"
+            and (self.link_costs == 1).all()
+        ):
+            most = math.sqrt(1.5) * least
+            # a recut plan has the cuts of other areas, and can be dearer
+            return most if self.cost <= most * (1 + 1e-12) else None
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "rects": plain(self.rects)}
@@ -318,7 +330,7 @@ def partition(
         Rectangles: "columns" (the best full columns), "interval" (the best guillotine cuts of the
         list sorted by area), "guillotine" (the best of all guillotine cuts, up to 16 workers; with
         pinwheels up to 8), "rows", "recursive" (Crandall and Quinn), "kaddoura" (the same,
-        refined), "nagamochi-abe", "kalinov-lastovetsky".
+        refined), "nagamochi-abe", "mohammadi-behroozi", "kalinov-lastovetsky".
         Other zones: "nonrectangular" (like "interval" or "snrpp", but a zone may lie around other
         zones in one corner or in two opposite corners), "snrpp", "contiguous" (runs of cells, row
         by row; needs shape).

@@ -1,5 +1,5 @@
 function cost = cost_of_best(areas), [~, cost] = hs_partition(areas); end
-methods = {'best', 'guillotine', 'interval', 'columns', 'nonrectangular', 'snrpp', 'nagamochi-abe', 'recursive', 'kaddoura', 'kalinov-lastovetsky', 'rows', 'contiguous'};
+methods = {'best', 'guillotine', 'interval', 'columns', 'nonrectangular', 'snrpp', 'nagamochi-abe', 'mohammadi-behroozi', 'recursive', 'kaddoura', 'kalinov-lastovetsky', 'rows', 'contiguous'};
 lists = {[8 5 3 2 2], 1, [1 1], [0 3 0 1], [1 20], [0.05 0.05 0.08 0.1 0.1 0.12 0.2 0.3]', sqrt(1:14)};
 for i = 1:10, lists{end+1} = exp(randn(1, ceil(6 * rand()))); end
 for list = lists, for method = methods

@@ -167,7 +167,15 @@ def _in_square(given: Arguments) -> bool:
     return given["shape"] is None and given.get("budget") is None
 
 
-_RECTANGLES = ("columns", "rows", "recursive", "nagamochi-abe", "kalinov-lastovetsky", "kaddoura")
+_RECTANGLES = (
+    "columns",
+    "rows",
+    "recursive",
+    "nagamochi-abe",
+    "kalinov-lastovetsky",
+    "kaddoura",
+    "mohammadi-behroozi",
+)
 
 CALLS: dict[str, Call] = {
     "distribute": Call(

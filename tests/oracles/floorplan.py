@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
 from math import ceil, fsum, sqrt
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -543,10 +544,9 @@ def bound(
     2. Two zones: where the one leaves a row and a column free, the other has them and so both full
        projections. Where it has all rows and not all columns the other one has all rows too. The
        cost is H + W + min(H, W, 2 sqrt(s)) at least.
-    3. Three zones: some zone has a full projection and so at least m + s / m, or no one has. Then
-       every row meets two zones at least, any two of the three occur so (some row is not met by the
-       third), and so each two together meet all columns: every column meets two zones. The cost is
-       2 (H + W) at least, which is never below the other case (unit weights).
+    3. Three zones: every row and every column meets a zone in common. So the sets of zones that
+       rows meet and those that columns meet are such that any two have a zone in common, and the
+       cases below are all that there are, with rows and columns either way round.
     """
     height, width = map(float, box)
     size = [float(area) for area in scaled(areas, box)]
@@ -567,41 +567,49 @@ def bound(
             min(around, *((v + w) * side + (v * s + w * t) / side for side in (height, width))),
         )
     if len(given) == 3:
-        light = sorted(w for _, w in given)
-        nobody = (light[0] + light[1]) * (height + width)
-        return max(
-            total,
-            min(
-                total + min(full - least for full, least in zip(slices, plain, strict=True)), nobody
-            ),
-        )
+        return max(total, min(_cases_of_three(given, plain, height, width)))
     return total
 
 
-def bound_of_three(areas: Sequence[Number], box: Box = (1, 1)) -> float:
-    """A better bound for three zones, of weight 1. With G = what the two smallest cost at least
-    (see `bound`), H and W either way round: some zone i has all rows (or no zone has a full
-    projection: 2 (H + W)). Let d columns be outside its own.
-
-    d = 0: H + W + G. Else these d columns hold the other two only, and by the argument for two
-    zones
-    - one of them has both projections full there: 2 H + W + the least of a zone at least;
-    - both have all rows: 3 H + W;
-    - both have all d columns, and all rows together: 2 H + W + d at least, and H + W - d + G: the
-      smaller of the two is largest for d = (G - H) / 2.
-    """
-    height, width = map(float, box)
-    short = min(height, width)
-    least = sorted(
-        2 * sqrt(s) if sqrt(s) <= short else short + s / short
-        for s in map(float, scaled(areas, box))
-    )
-    assert len(least) == 3
-    two = least[0] + least[1]
-    cases = [2 * (height + width)]
+def _cases_of_three(
+    given: Sequence[tuple[float, float]], plain: Sequence[float], height: float, width: float
+) -> Iterator[float]:
+    """Least costs of three zones (area, weight), case by case. plain: each zone's cost alone."""
+    for around in range(3):  # in all rows and all columns
+        yield given[around][1] * (height + width) + sum(plain) - plain[around]
     for h, w in ((height, width), (width, height)):
-        cases += [h + w + two - max(0.0, (two - h) / 2), 2 * h + w + least[0], 3 * h + w]
-    return max(bound(areas, box), min(cases))
+        yield fsum(c * (h + s / h) for s, c in given)  # all three in all rows
+        for corner in range(3):  # both others in all rows, and one of them in each column
+            (s, c), (t, d) = (given[i] for i in range(3) if i != corner)
+            columns = min(c * x + d * (w - x) for x in (s / h, w - t / h))
+            yield (c + d) * h + columns + plain[corner]
+        for first in range(3):
+            others = [given[i] for i in range(3) if i != first]
+            yield _least_of_strip(given[first][1], sorted(others, key=itemgetter(1)), h, w)
+    # two zones in each row and in each column
+    light = sorted(range(3), key=lambda i: given[i][1])
+    c, d, e = (given[i][1] for i in light)
+    yield (c + d) * (height + width) + (e - d) * plain[light[2]] / e
+
+
+def _least_of_strip(own: float, others: Sequence[tuple[float, float]], h: float, w: float) -> float:
+    """A zone of weight `own` is in all rows, each of them with another zone; each column is of this
+    zone or of both others, x columns not of it."""
+    (s, c), (t, d) = others
+    strip = (s + t) / h
+
+    def cost(x: float) -> float:
+        columns = min(max(x, t / h, sqrt(t)), w)
+        return own * (h + w - x) + c * (h + strip + x) + (d - c) * (columns + t / columns)
+
+    low, high = 0.0, strip
+    for _ in range(100):  # it is convex
+        third = (high - low) / 3
+        if cost(low + third) <= cost(high - third):
+            high -= third
+        else:
+            low += third
+    return min(cost(low), cost(high))
 
 
 def least_projections(

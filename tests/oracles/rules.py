@@ -240,6 +240,25 @@ def kaddoura_cost(areas: Sequence[float], aspect: float) -> float:
     return divide(parts, Fraction(1), Fraction(aspect)) / math.sqrt(aspect)
 
 
+def mohammadi_behroozi_cost(areas: Sequence[float], aspect: float) -> float:
+    """The two smallest areas of a box are joined until two are left, for every box anew. Of equal
+    ones a single area goes before a joined one, and an earlier one before a later one."""
+
+    def divide(parts: list[Fraction], height: Fraction, width: Fraction) -> float:
+        if len(parts) == 1:
+            return float(height + width)
+        heap = [(area, k, [area]) for k, area in enumerate(parts)]
+        while len(heap) > 2:
+            (small, _, first), (large, _, second), *heap = sorted(heap)
+            heap.append((small + large, 2 * len(parts) - len(heap), first + second))
+        (_, _, second), (share, _, first) = sorted(heap)
+        _, sides, others = cut(height, width, share / sum(parts))
+        return divide(sorted(first), *sides) + divide(sorted(second), *others)
+
+    parts = sorted(exact([area for area in areas if area > 0]))
+    return divide(parts, Fraction(1), Fraction(aspect)) / math.sqrt(aspect)
+
+
 RULES = {
     "rows": rows,
     "kalinov-lastovetsky": kalinov_lastovetsky,

@@ -347,6 +347,14 @@ def test_guarantee(areas):
     assert plan.guarantee == pytest.approx(factor * 2 * np.sqrt(own).sum())
     assert plan.cost <= plan.guarantee * (1 + 1e-12)
     assert hs.partition(areas, "rows").guarantee is None
+    for method in ("snrpp", "nonrectangular"):
+        around = hs.partition(areas, method)
+        assert around.guarantee == pytest.approx(math.sqrt(6) * np.sqrt(own).sum())
+        assert around.cost <= around.guarantee * (1 + 1e-12)
+        costs = [2.0] + [1.0] * (len(areas) - 1)
+        assert hs.partition(areas, method, link_costs=costs).guarantee is None
+        assert hs.partition(areas, method, objective="max").guarantee is None
+        assert hs.partition(areas, method, shape=(99, 99)).guarantee is None
 
 
 def test_limits_that_leave_no_structure():

@@ -168,7 +168,7 @@ def test_nodes_far_from_each_other_are_planned_in_two_levels(seed):
     assert plan.method == "nodes"
     validate(plan)
     assert plan.tried["nodes"] == plan.makespan == min(plan.tried.values())
-    assert plan.makespan < 0.6 * min(time for name, time in plan.tried.items() if name != "nodes")
+    assert plan.makespan < 0.7 * min(time for name, time in plan.tried.items() if name != "nodes")
     alone = hs.plan_matmul(240, 200, 220, platform, method="nodes")
     assert alone.makespan == plan.makespan
     assert not alone.tried

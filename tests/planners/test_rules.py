@@ -12,7 +12,16 @@ import stages
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import covers_exactly
-from oracles.rules import AROUND, RULES, half_perimeter, kaddoura_cost, tree_of, workers_of, zones
+from oracles.rules import (
+    AROUND,
+    RULES,
+    half_perimeter,
+    kaddoura_cost,
+    mohammadi_behroozi_cost,
+    tree_of,
+    workers_of,
+    zones,
+)
 
 import hetsched as hs
 
@@ -67,6 +76,7 @@ def bound(areas: list[float]) -> float:
         ("nagamochi-abe", 251 / 45, [7, 6, -2, 5, 3, -1, 4, 2, 0, 1, -2, -1, -2, -2, -1]),
         ("kaddoura", 5.52047619047619, [7, 6, 5, 3, -2, -1, -2, 4, 2, -2, 0, -2, 1, -2, -1]),
         ("snrpp", 5.5, [0, 1, -1, 2, 3, -1, -2, 4, 5, -1, -2, 6, 7, -2, -1]),
+        ("mohammadi-behroozi", 5.51, [3, 2, -2, 5, -1, 7, -2, 1, 0, -1, 4, -2, 6, -2, -1]),
     ],
 )
 def test_papers_example(rule, cost, plan):
@@ -254,6 +264,32 @@ def test_nagamochi_abe_is_not_within_a_quarter_of_the_bound():
     assert solved("nagamochi-abe", areas)[1] > 1.49 * bound(areas)
 
 
+@given(st.lists(st.integers(1, 40).map(float), min_size=1, max_size=10), aspects)
+def test_mohammadi_behroozi(areas, aspect):
+    """One list of joins gives what joining anew in every box does."""
+    plan, cost = solved("mohammadi-behroozi", areas, aspect)
+    assert sorted(workers_of(tree_of(plan))) == list(range(len(areas)))
+    assert cost == pytest.approx(mohammadi_behroozi_cost(areas, aspect), rel=1e-10)
+
+
+@given(st.lists(st.floats(-3, 0).map(lambda x: 10.0**x), min_size=1, max_size=6))
+@example([2.0, 1.0])
+@example([9.0, 9.0, 3.0, 1.0])
+@example([27.0, 18.0, 6.0, 2.0, 1.0])
+@example([1.0, 1.0, 1.0, 1.0, 1.0])
+@example([1e6, 1.0, 1.0, 1.0])
+def test_mohammadi_behroozi_guarantee(areas):
+    """At most 1.203 times the best partition into rectangles, as their abstract says; and 2 /
+    sqrt(3) times the bound if no rectangle is longer than 3 : 1."""
+    plan, cost = solved("mohammadi-behroozi", areas)
+    best = hs.partition(areas, "guillotine")
+    assert best.scope == "partitions into rectangles"
+    assert best.cost * (1 - 1e-12) <= cost <= 1.203 * best.cost
+    pieces = [piece for own in zones(tree_of(plan), areas, 1.0).values() for piece in own]
+    if max(ratio(piece) for piece in pieces) <= 3:
+        assert cost <= 2 / math.sqrt(3) * bound(areas) * (1 + 1e-11)
+
+
 @given(areas_lists(14), st.floats(-1, 1).map(lambda x: 3.0**x))
 @example([1.0, 2.0 + 1e-9], 1.0)  # the ratio is sqrt(3/2) in the limit, for a square and for 3 : 1
 @example([1.0, 8.0 + 1e-8], 3.0)
@@ -424,7 +460,7 @@ def test_bad_aspect(aspect):
 
 
 def test_bad_rule():
-    assert (*RULES, "kaddoura") == tuple(stages.RULES)
+    assert (*RULES, "kaddoura", "mohammadi-behroozi") == tuple(stages.RULES)
     with pytest.raises(KeyError):
         solved("columns", [1.0, 2.0])
 

@@ -22,6 +22,7 @@ METHODS = (
     "contiguous",
     "recursive",
     "nagamochi-abe",
+    "mohammadi-behroozi",
     "kalinov-lastovetsky",
     "snrpp",
     "auto",

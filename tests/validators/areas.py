@@ -125,8 +125,6 @@ def _partition(plan: hs.Partition) -> None:
         there = [i for i in range(p) if plan.actual_areas[i] > 0]
         sizes, weights = plan.actual_areas[there].tolist(), plan.link_costs[there].tolist()
         least = oracles.floorplan.bound(sizes, whole, weights)
-        if len(there) == 3 and len(set(weights)) == 1:
-            least = max(least, weights[0] * oracles.floorplan.bound_of_three(sizes, whole))
         same("lower_bound", plan.lower_bound, min(least, plan.cost), CLOSE)
     same(
         "imbalance", plan.imbalance, max(plan.actual_areas[i] / plan.areas[i] for i in given), EXACT

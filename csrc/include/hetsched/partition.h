@@ -59,8 +59,10 @@ HS_API hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double
                                    int32_t *workers, int64_t *rects, int32_t *pieces);
 
 /* Computes a lower bound on the cost of all zones of these areas, of any shape, in a box. Each zone
- * is at best a square, or it spans the whole shorter side; for two and three zones the bound also
- * uses what the zones then leave to each other (docs/theory.md).
+ * is at best a square, or it spans the whole shorter side. For the sum of two or three zones, and the
+ * largest of two, the bound is the least over all sets of zones that rows and columns can meet
+ * (docs/theory.md). In a square with equal weights, the best partition into two or three zones
+ * reaches it.
  *   areas          [p] >= 0, finite
  *   height, width  > 0, of the box; the areas fill it
  *   largest        0: bound on the weighted sum of half perimeters; 1: on the largest weighted half
@@ -141,6 +143,11 @@ HS_API hs_status hs_partition_columns(int32_t p, const double *areas, double asp
  *                          The paper says no more. The authors' report arranges two to four parts
  *                          in the best way, and so does this rule: boxes of up to four parts get
  *                          the guillotine cuts with the least sum of half perimeters.
+ *   HS_RULE_MOHAMMADI_BEHROOZI  Mohammadi and Behroozi 2023 (arXiv 2308.16899), from a summary: the
+ *                          two smallest areas are joined until two are left, which are the parts.
+ *                          Each has a third of the box, or the larger one is a single area. The
+ *                          abstract states a cost of at most 1.203 times the least cost of all
+ *                          partitions into rectangles.
  *
  * p at most 2^30. Time O(p log p), memory O(p), also if the floorplan is a chain. */
 typedef enum hs_rule {
@@ -149,7 +156,8 @@ typedef enum hs_rule {
     HS_RULE_RECURSIVE = 2,
     HS_RULE_NAGAMOCHI_ABE = 3,
     HS_RULE_SNRPP = 4,
-    HS_RULE_KADDOURA = 5
+    HS_RULE_KADDOURA = 5,
+    HS_RULE_MOHAMMADI_BEHROOZI = 6
 } hs_rule;
 HS_API hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double aspect,
                                    const int *cancel, int32_t *plan, int32_t *length, double *cost);
@@ -255,7 +263,7 @@ HS_API hs_status hs_partition_search(int32_t p, const double *areas, const doubl
  *   NONRECTANGULAR  hs_partition_nonrectangular of the sorted list, and of all lists of up to 5
  *                   workers, and HS_RULE_SNRPP
  *   CONTIGUOUS      hs_partition_contiguous
- *   ROWS .. KADDOURA  hs_partition_rule
+ *   ROWS .. MOHAMMADI_BEHROOZI  hs_partition_rule
  *   SEARCH          only as the method that won: hs_partition_search improved the best plan
  *   GIVEN           the caller's floorplan or rectangles, to be certified */
 typedef enum hs_partition_method {
@@ -271,8 +279,9 @@ typedef enum hs_partition_method {
     HS_PARTITION_NAGAMOCHI_ABE = 9,
     HS_PARTITION_SNRPP = 10,
     HS_PARTITION_KADDOURA = 11,
-    HS_PARTITION_SEARCH = 12,
-    HS_PARTITION_GIVEN = 13
+    HS_PARTITION_MOHAMMADI_BEHROOZI = 12,
+    HS_PARTITION_SEARCH = 13,
+    HS_PARTITION_GIVEN = 14
 } hs_partition_method;
 
 /* Most workers for which BEST tries a method, because it then takes about a second. Above
