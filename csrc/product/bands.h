@@ -70,4 +70,11 @@ void hs__bands_close(hs__bands *bands);
 hs_status hs__bands_zones(const hs__domains *domains, const hs_product *product, int32_t workers,
                           const double *speeds, int64_t *rects);
 
+/* Does the part of one worker: returns its flops when no band is left to take and its last band has
+ * nothing left for it. block and self are as for hs__gang_work. */
+double hs__bands_work(hs__bands *bands, int32_t worker, void *block, hs__member *self);
+
+/* Waits until all bands are computed. */
+void hs__bands_wait(const hs__bands *bands, hs__member *self);
+
 #endif

@@ -174,6 +174,10 @@ def _subjects() -> Iterator[Subject]:
         hs.slice_ring([1.0, 2.0, 3.0], np.ones((3, 3)), 9.0, 0.5, latencies=np.full((3, 3), 0.1)),
         ring,
     )
+    yield Subject(hs.redistribute([4, 2, 3], [1, 5, 3], np.ones((3, 3))), ring)
+    yield Subject(hs.redistribute([4, 2, 3], [1, 5, 3], 1.0, one_way=True), ring)
+    network = [(0, 3, 0.1), (1, 3, 0.2), (2, 3, 0.1)]
+    yield Subject(hs.shared_ring([1.0, 2.0, 3.0], network, 9.0, 0.5), ring)
     for mode in ("sccs", "pcss"):
         yield Subject(
             hs.layers_star(20, star.cycle_times, star.link_costs, mode), plain, _product(8, 9, 20)

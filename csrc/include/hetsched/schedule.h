@@ -90,7 +90,7 @@ HS_API hs_status hs_matmul_triangle(const hs_matmul *product, int64_t block, int
  * along its longer side, and so on within each half; a square is cut between columns. Each cut is
  * the one at which both halves are done first. hs_gemm cuts at multiples of its kernel's register
  * tile (hs_kernel_sizes), and does not cut a part with fewer than 256 rows or columns; if its kernel
- * computes the transpose, it cuts a square between rows.
+ * computes the transpose, all this holds for the transpose.
  *   rows, cols          0 .. 2^53
  *   row_unit, col_unit  >= 1: rows and columns are cut at multiples of them from the first one of
  *                       the part that is cut
