@@ -705,7 +705,7 @@ def simulate(
     platform : Platform or (p,) array_like, optional
         Other workers that do the same: what if the speeds change? See `Plan.on`.
     drift : sequence of (time, Platform), optional
-        The speeds change while the workers compute: from each time on, the workers are those of
+        The speeds change while the workers compute: from each time on, they are the workers of
         the platform. Times increase, in the plan's unit of time. Each worker does the same work in
         the same order, and messages take as long as planned. For plans from `distribute`,
         `distribute_profile`, `divisible_load`, `lu_grid`, `lu_pattern`, `max_tasks`, `min_time`,

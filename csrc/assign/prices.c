@@ -8,8 +8,8 @@
  *
  * Solutions come from the columns found: the best tubes for them, then the best columns for these
  * tubes. Each of the three matchings of a round begins with prices and columns near its solution: the
- * first with those of the last round, the second with the tubes' prices and the tubes in demand, the
- * third with those of the first. */
+ * first with the prices of the last round, the second with the tubes' prices and the tubes in
+ * demand, the third with the prices of the first. */
 #include <math.h>
 #include <string.h>
 

@@ -47,7 +47,7 @@ static int32_t count_slots(const hs__bus *x, double bound)
 }
 
 /* Computes the tasks [p * slots] of each worker in each slot of this side, if it has slot others[i]
- * on the other side, or none if others is NULL. Slots beyond those of the bus allow no tasks.
+ * on the other side, or none if others is NULL. Slots beyond the bus's slots allow no tasks.
  * Negative numbers say how many tasks are missing; `least` is the least number stored. */
 static hs_status fill_weights(const hs__bus *x, const side *s, const int32_t *others, int64_t least,
                               int64_t *weights)

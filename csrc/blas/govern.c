@@ -38,7 +38,7 @@ static _Thread_local struct {
  * threads of OpenBLAS 0.3.30 were not faster than one, for trsm the smallest at which they were.
  * Measured on an AMD EPYC (family 26), of float64, best of many calls on a busy machine. LU,
  * Cholesky and QR of order 500 were slower on two threads, too, but may be faster on more, so the
- * numbers are those of order 250 to 400. Of the drivers syevd, gelsd and gesdd of order 100 took
+ * numbers are for orders 250 to 400. Of the drivers syevd, gelsd and gesdd of order 100 took
  * 1.2 to 1.3 times as long on two threads, and syevd and gelsd of order 200 1.0 times. For getri
  * the number is an estimate. */
 static const double least_shared_by[HS__ROUTINES] = {

@@ -43,7 +43,7 @@ static const char *read_file(const char *path, hs__record *record, size_t *bytes
 
 static int is_amount(double value, double most) { return value >= 0.0 && value <= most; }
 
-/* Returns whether the counts can be those of a process. */
+/* Returns whether the counts can come from a process. */
 static int is_plausible(const hs__record *record)
 {
     const uint64_t most = (uint64_t)1 << 53;

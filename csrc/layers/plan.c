@@ -62,7 +62,7 @@ static hs_status scale_times(int32_t p, const double *times, double factor, doub
     return HS_OK;
 }
 
-/* Describes the layers of a product; the arrays are those of the workspace. */
+/* Describes the layers of a product; the arrays belong to the workspace. */
 static hs_status describe_layers(const hs_layers_product *product, const space *s, hs_layers *x)
 {
     const int32_t p = product->p;

@@ -9,7 +9,7 @@
 /* Returns the bytes of workspace of hs__columns, for p workers. */
 size_t hs__columns_space(int32_t p);
 
-/* Does the work of hs_partition_columns; the pointers must not be NULL. total and size are those of
+/* Does the work of hs_partition_columns; the pointers must not be NULL. total and size are as in
  * hs__partition_total, which has found the areas and the aspect ratio valid. */
 hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size, double aspect,
                       int32_t min_columns, int32_t max_columns, int32_t max_rows, const int *cancel,

@@ -66,7 +66,7 @@ static hs_status cut_runs(const problem *x, int32_t axes, const int32_t *order, 
 
 /* Finds the best tree of the ascending order. Trees that are cut along fewer axes are among the
  * trees with more, but the DP does not see all of them: weights that are far apart need rectangles
- * or slices. Returns in *axes those of the best tree; of equal trees the one with most axes. */
+ * or slices. Returns in *axes the axes of the best tree; of equal trees the one with most axes. */
 static hs_status cut_ascending(const problem *x, int32_t *axes, cut_tree *best, cut_tree *trial)
 {
     const int32_t allowed = *axes;

@@ -30,8 +30,8 @@ static bool are_groups(const hs_partition *x)
     return !x->largest && hs__valid_costs(1, &x->group_cost);
 }
 
-/* Returns whether the options of a problem are valid; those of the areas, weights and zones are
- * checked where they are read. */
+/* Returns whether the options of a problem are valid. Areas, weights and zones are checked where
+ * they are read. */
 static bool are_options(const hs_partition *x)
 {
     const int64_t side = HS__SIZE_MOST;
@@ -91,7 +91,7 @@ void hs__planner_close(hs__planner *s) { free(s->memory); }
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
-/* Computes the costs of the zones, added up or the largest, and those of the groups' boxes. */
+/* Computes the costs of the zones, added up or the largest, and the costs of the groups' boxes. */
 static double cost_of_zones(hs__planner *s)
 {
     const hs_partition *x = &s->problem;
@@ -218,7 +218,7 @@ static hs_status plan_columns(hs__planner *s)
     return status;
 }
 
-/* The columns of a part are those of its first operand, then of its second; HS_ABOVE joins the
+/* A part has the columns of its first operand, then of its second; HS_ABOVE joins the
  * column where they meet. */
 void hs__planner_read_columns(hs__planner *s)
 {

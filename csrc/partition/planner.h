@@ -13,7 +13,7 @@
  *   most           most pieces of a worker
  *   writes_plan    whether the floorplan of full columns in the unit square is wanted
  *   method, scope  that found the plan; the scope of its certificate
- *   length         of plan, 0 if the zones are not those of a floorplan
+ *   length         of plan, 0 if the zones do not come from a floorplan
  *   columns        number of full columns in order and start; 0 for other plans
  *   workers, rects [pieces] pieces by ascending worker; in a matrix in cells
  *   spans, areas   [2 p] rows and columns, and [p] areas of the workers' zones */

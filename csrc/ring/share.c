@@ -457,8 +457,8 @@ static double prove_bound(hs__shared *s, double close, double *prices)
     return bound / all * w->unit * SAFE;
 }
 
-/* Computes the better one of two bounds: with all prices, and with those of the constraints that are
- * met closely. The latter is far sharper if these are the constraints that bind. */
+/* Computes the better one of two bounds: with all prices, and with the prices of the constraints
+ * that are met closely. The latter is far sharper if these are the constraints that bind. */
 static double prove_best(hs__shared *s)
 {
     static const double CLOSE = 1e-4;

@@ -257,7 +257,7 @@ static hs_status search_rings(search *c, const hs_effort *effort)
 /* ---- all rings ------------------------------------------------------------------------------- */
 
 /* Returns whether a ring that begins with the path c->at [depth] could be better than the best one:
- * its edges are among those of the ring, whose members are at most the path and all later workers. */
+ * its edges are edges of the ring, whose members are at most the path and all later workers. */
 static bool is_open(search *c, int32_t depth)
 {
     const hs__shared *s = c->s;

@@ -42,7 +42,7 @@ typedef struct {
  *   workers  [3 p] worker of each zone
  *   rects    [12 p] row, col, height, width of each zone
  *   placed   the zones where they are placed: workers [3 p], rects [12 p]
- *   nodes    [p] the node of each worker: those of the options, else those that the links show
+ *   nodes    [p] the node of each worker: from the options, else as the links show it
  *   groups   [p] the same
  *   sharing  the groups whose workers share data from other groups; or NULL
  *   counts, times, speeds, order, first  [p], first [p + 1]: workspace */
@@ -206,8 +206,7 @@ static hs_status cut_by_method(planner *s, int32_t method, bool weighted)
     return cut_partition(s, (hs_partition){.method = method, .weights = weighted ? costs : NULL});
 }
 
-/* Sorts the workers by domain: those of domain d are order[first[d]] .. order[first[d + 1] - 1].
- * Returns the number of domains. */
+/* Sorts the workers by domain: domain d has order[first[d]] .. order[first[d + 1] - 1]. Returns the number of domains. */
 static int32_t sort_by_domain(planner *s)
 {
     const int32_t p = s->product.p;

@@ -95,7 +95,7 @@ static void draw_indices(master *m, int32_t worker)
     }
 }
 
-/* Sends the blocks that go with the newest indices, also those of tasks that other workers have. */
+/* Sends the blocks that go with the newest indices, also if other workers have their tasks. */
 static void send_newest(master *m, int32_t worker)
 {
     const int32_t *rows = order_of(m, worker, 0), *cols = order_of(m, worker, 1);

@@ -22,7 +22,7 @@ typedef struct {
 } cut_part;
 
 /* The zones and the ways to move them.
- *   item    [pieces] the zones that are not empty, those of a slab side by side
+ *   item    [pieces] the zones that are not empty, a slab's zones side by side
  *   parts   [pieces] the parts that are cut, with
  *   bounds  [3 pieces]
  *   pairs   [2 pair_count] workers of equal speed

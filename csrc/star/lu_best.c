@@ -13,7 +13,7 @@
 #include "star/star.h"
 
 enum {
-    FEW = 16,          /* all widths up to this are tried, then those of a geometric sequence */
+    FEW = 16,          /* all widths up to this are tried, then a geometric sequence of widths */
     LARGER = 63,       /* length of the sequence */
     PARTS = 4,         /* n / 2 .. n / 4, and n */
     COMPARED = 3,      /* widths, the best with quick products, that are compared with searches */

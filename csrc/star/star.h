@@ -197,7 +197,7 @@ int hs__star_variant_valid(int32_t variant);
 double hs__star_bound(const double bounds[HS_STAR_BOUNDS]);
 
 /* Writes the chunks and the messages of a decision for a rule. HS_ERROR_VALUE if there are not as
- * many as the decision says. sides: [p] those of the decision; columns: [p] out. */
+ * many as the decision says. sides: [p] of the decision; columns: [p] out. */
 hs_status hs__star_reschedule(const hs_star *star, const hs_star_decision *decision, int64_t *sides,
                               const int *cancel, int64_t *columns, hs_star_chunk *chunks,
                               hs_star_message *messages);

@@ -133,7 +133,7 @@ static void every_method(void)
     }
 }
 
-/* The zones of full columns, computed without a tree, are those of their floorplan, to the last
+/* The zones of full columns, computed without a tree, are the zones of their floorplan, to the last
  * bit. */
 static void columns_of_the_floorplan(void)
 {

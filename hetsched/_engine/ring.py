@@ -239,7 +239,7 @@ class Moves:
 class Network:
     """An hs_ring_network with the routes between p workers.
 
-    Routes are the given ones, and those of hs_ring_routes for the other pairs.
+    Routes are the given ones, and the routes of hs_ring_routes for the other pairs.
     """
 
     def __init__(

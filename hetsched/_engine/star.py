@@ -196,7 +196,7 @@ class Star:
         served: NDArray[np.int32],
         proof: dict[str, Any],
     ) -> Decision:
-        """hs_star_write; chunks and served are those of an exact plan, or room for the chunks."""
+        """hs_star_write; chunks and served belong to an exact plan, or room for the chunks."""
         messages = np.zeros(found.message_count, STAR_MESSAGE)
         given = self.handle, found, _parts(parts), int32s(served)
         out = star_chunks(chunks), star_messages(messages)

@@ -41,7 +41,7 @@ def run(
 ) -> int:
     """Run a program to its end. Returns its exit status, or minus the signal that ended it.
 
-    Its standard streams are those of this process, unless others are given.
+    It has the standard streams of this process, unless others are given.
 
     Signals to this process are forwarded to the program, but SIGINT and SIGQUIT are left to it:
     the terminal sends them to both. Signals that were ignored before are ignored by both.

@@ -2,7 +2,7 @@
 
 Each rank holds adjacent columns. Neighbours on the ring exchange d columns, the halos, before d
 steps, so that there is one message in each direction for d steps and not for each. The bytes are
-those of one column for each step. A rank updates its inner columns while the halos travel. The
+as for one column in each step. A rank updates its inner columns while the halos travel. The
 columns beside the halos follow in a strip of 3 d columns, of which the middle third is valid: in
 each step the values at the ends of a strip become invalid for one column more.
 """
@@ -152,8 +152,8 @@ def stencil(
 
     Notes
     -----
-    The bits are those of `Pool.stencil`, for any number of ranks. Neighbours exchange up to 8
-    columns at once, and then do as many steps. A step sends the bytes that the plan counts, and
+    The bits are the same as with `Pool.stencil`, for any number of ranks. Neighbours exchange up to
+    8 columns at once, and then do as many steps. A step sends the bytes that the plan counts, and
     once, for each division of the columns, the ends of the halos.
 
     Examples

@@ -243,7 +243,7 @@ class ProductPlan(Plan):
         )
 
     def _engine(self, platform: Platform | None = None) -> Matmul:
-        """The product and the workers of the plan, or those of a platform, as the engine sees
+        """The product and the workers of the plan, or the workers of a platform, as the engine sees
         them."""
         given = self if platform is None else platform
         total, volumes = self.flops.sum(), _updates(self.boxes, self.triangle).sum()

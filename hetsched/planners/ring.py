@@ -668,7 +668,7 @@ def ring_profile(
 
 
 def _messages(ring: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Sender and receiver of each message of a ring; those of a ring of two stand for two each."""
+    """Sender and receiver of each message of a ring; a message of a ring of two stands for two."""
     if len(ring) == 1:
         return []
     members, after, before = ring.tolist(), np.roll(ring, -1).tolist(), np.roll(ring, 1).tolist()

@@ -276,8 +276,8 @@ class Workers:
         """Warn if an emulated run took longer than it should, and name the worker, the port or the
         master that was late.
 
-        late has the workers' times, followed by the port's if there is a port, and by those of the
-        master's own work if it has any.
+        late has the workers' times, followed by the port's if there is a port, and by the time of
+        the master's own work if it has any.
         """
         if self.emulated and max(late) > max(0.01 * makespan, 0.005):
             i = int(np.argmax(late))

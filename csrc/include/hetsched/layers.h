@@ -160,7 +160,7 @@ typedef enum hs_layers_method {
  *   receive  [2 p] out: start and end of each worker's message; 0, 0 for a worker without layers
  *   compute  [2 p] out: start and end of its work; 0, 0 without layers
  *   shares   [p] out: fractional layers, the best for this order of the workers; with
- *            HS_LAYERS_PAPER those of the closed form
+ *            HS_LAYERS_PAPER the counts of the closed form
  *   relaxed  out: makespan with these shares */
 typedef struct hs_layers_result {
     int64_t *counts;

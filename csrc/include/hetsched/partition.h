@@ -375,7 +375,7 @@ typedef struct hs_partition_plan {
  * does not fit. HS_ERROR_UNSUPPORTED if there are too many workers for the method, or too many
  * forms of a zone to keep, see the methods' functions; BEST without groups then goes on without the
  * method.
- * Time and memory are those of the methods' functions. */
+ * Time and memory are as for the methods' functions. */
 HS_API hs_status hs_partition_best(const hs_partition *problem, const hs_effort *effort,
                                    const int *cancel, hs_partition_plan *plan,
                                    hs_certificate *certificate);

@@ -333,7 +333,7 @@ HS_API hs_status hs_ring_shared_best(const hs_ring *problem, const hs_ring_netwo
 
 /* Finds the best bandwidths and shares of a given ring.
  *   ring  [size] different workers with finite cycle-times, in order
- * The other parameters are those of hs_ring_shared_best. The bound holds for all rings; the scope is
+ * The other parameters are as for hs_ring_shared_best. The bound holds for all rings; the scope is
  * "bandwidths and shares of this ring" if these are proven optimal up to 1e-9. */
 HS_API hs_status hs_ring_bandwidths(const hs_ring *problem, const hs_ring_network *network,
                                     int32_t size, const int32_t *ring, const int *cancel,

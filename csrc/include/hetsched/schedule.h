@@ -192,7 +192,7 @@ HS_API hs_status hs_matmul_torus(const hs_matmul *product, int64_t count, const 
 /* Speeds that change while the workers compute.
  *   count        >= 0 changes
  *   times        [count] when the speeds change, ascending
- *   cycle_times  [count * p] from then on, row by row, > 0; those of the product hold before the
+ *   cycle_times  [count * p] from then on, row by row, > 0; the product's own hold before the
  *                first change */
 typedef struct hs_speed_changes {
     int32_t count;

@@ -85,7 +85,7 @@ typedef struct hs_star_message {
 /* The traffic of a chunk: what its messages carry. Of a streamed chunk each block that passes is a
  * layer. */
 typedef struct hs_star_traffic {
-    int64_t held;    /* blocks that stay on the worker: those of the load */
+    int64_t held;    /* blocks that stay on the worker: the blocks of the load */
     int64_t in, out; /* blocks per layer to the worker, and from it (0: C is held) */
     int64_t length;  /* number of layers */
     int64_t work;    /* block updates per layer */
@@ -182,8 +182,8 @@ typedef enum hs_star_layout {
 } hs_star_layout;
 HS_API int64_t hs_star_side(int64_t memory, int32_t layout);
 
-/* Methods of hs_star_best. The rules, HS_STAR_HOM to HS_STAR_OVERLAP, are those of hs_star_plan: the
- * seven algorithms of the 2008 paper, sections 4 to 6, the algorithm of its section 3, and the
+/* Methods of hs_star_best. The rules, HS_STAR_HOM to HS_STAR_OVERLAP, are the methods of
+ * hs_star_plan: the seven algorithms of the 2008 paper, sections 4 to 6, the algorithm of its section 3, and the
  * variant at the end of section 4. By a rule, workers get full columns, at most mu at a time, in
  * chunks from top to bottom. */
 typedef enum hs_star_method {
@@ -443,7 +443,7 @@ HS_API hs_status hs_star_exact_most(const hs_star *star, int64_t *most_chunks,
  *   optimal    [rows] out: of the certificates
  *   columns    [rows * p] out
  * An error of one star is returned for the whole call. The outputs of the stars before it are then
- * written, those of the other stars are unchanged. */
+ * written, the outputs of the other stars are unchanged. */
 HS_API hs_status hs_star_batch(int64_t rows, const hs_star *stars, const hs_star_options *options,
                                const hs_effort *effort, const int *cancel, int32_t *methods,
                                double *makespans, double *bounds, int32_t *optimal,
