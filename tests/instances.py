@@ -584,9 +584,9 @@ def _plan_stencil(rng: np.random.Generator) -> Given:
     links = free(rng, positives(rng, p * p, 4).reshape(p, p))
     np.fill_diagonal(links, 0.0)
     fixed = free(rng, positives(rng, p, 3) * 1e-7) if rng.random() < 0.3 else None
-    members = Members(
-        positives(rng, p, 4), links, tuple(f"P{i}" for i in range(p)), overheads=fixed
-    )
+    waits = free(rng, positives(rng, p * p, 3).reshape(p, p) * 1e-7) if rng.random() < 0.3 else None
+    names = tuple(f"P{i}" for i in range(p))
+    members = Members(positives(rng, p, 4), links, names, latencies=waits, overheads=fixed)
     return (few(rng, 40, 1), few(rng, 40, 1), few(rng, 9), members, int(rng.choice([4, 8]))), {}
 
 

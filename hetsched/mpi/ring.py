@@ -382,7 +382,9 @@ def _timed(
         raise ValueError(
             f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {shape}"
         )
-    own = Members(plan.cycle_times, plan.links, plan.names, plan.unit, plan.overheads)
+    own = Members(
+        plan.cycle_times, plan.links, plan.names, plan.unit, plan.latencies, plan.overheads
+    )
     return timed_for(own, plan, steps, dtype.itemsize)
 
 
@@ -645,7 +647,9 @@ class _Run:
         plan, p, itemsize = self._current, self._loop.size, self._dtype.itemsize
         rows, cols = plan.shape
         rows, cols = plan.shape
-        members = Members(cycle_times, plan.links, plan.names, plan.unit, plan.overheads)
+        members = Members(
+            cycle_times, plan.links, plan.names, plan.unit, plan.latencies, plan.overheads
+        )
         here = timed_for(members, plan, every, itemsize).makespan
         other = plan_stencil(rows, cols, every, members, itemsize, plan.ring.tolist())
         moves = transfers(plan.owners, other.owners, p)

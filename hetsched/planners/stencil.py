@@ -54,6 +54,8 @@ class StencilPlan(Plan):
         Seconds per gigaflop.
     links : (p, p) float64 array
         Seconds per gigabyte from row to column.
+    latencies : (p, p) float64 array or None
+        Additional seconds of each message from row to column; None if there are none.
     overheads : (p,) float64 array or None
         Additional seconds of each member's update in every step; None if there are none.
     """
@@ -68,6 +70,7 @@ class StencilPlan(Plan):
     itemsize: int
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
+    latencies: NDArray[np.float64] | None = None
     overheads: NDArray[np.float64] | None = None
 
     _table: ClassVar = {
@@ -81,6 +84,7 @@ class StencilPlan(Plan):
         "itemsize": schema.Integer(1, 16),
         "cycle_times": schema.CYCLE_TIMES,
         "links": schema.Array("f8", "p", "p"),
+        "latencies": schema.Maybe(schema.Array("f8", "p", "p")),
         "overheads": schema.Maybe(schema.Array("f8", "p")),
     }
 
@@ -117,7 +121,8 @@ class StencilPlan(Plan):
     @property
     def exchange_times(self) -> NDArray[np.float64]:
         """(q, 2) seconds of each member's exchange with the next one and with the one before."""
-        return self.volume * _link_pairs(self.links, self.ring)
+        times = self.volume * _link_pairs(self.links, self.ring)
+        return times if self.latencies is None else times + _link_pairs(self.latencies, self.ring)
 
     @property
     def owners(self) -> NDArray[np.int64]:
@@ -140,6 +145,7 @@ class StencilPlan(Plan):
             platform.cycle_times,
             links,
             **whose(platform, len(platform)),
+            latencies=self.latencies,
             overheads=self.overheads,
         )
         slices = (self.ring, self.counts[self.ring])
@@ -216,13 +222,19 @@ class StencilPlan(Plan):
 
 
 class Members(NamedTuple):
-    """Workers that could be in a ring: seconds per gigaflop, (p, p) seconds per gigabyte, and
-    additional seconds of an update."""
+    """Workers that could be in a ring.
+
+    cycle_times : (p,) seconds per gigaflop
+    links : (p, p) seconds per gigabyte
+    latencies : (p, p) additional seconds of a message, or None
+    overheads : (p,) additional seconds of an update, or None
+    """
 
     cycle_times: NDArray[np.float64]
     links: NDArray[np.float64]
     names: tuple[str, ...]
     unit: Unit | None = None
+    latencies: NDArray[np.float64] | None = None
     overheads: NDArray[np.float64] | None = None
 
 
@@ -269,16 +281,17 @@ def _best_ring(
         work,
         volume,
         method="best",
+        latencies=members.latencies,
         overheads=members.overheads,
         relays=relays,
     )
 
 
 def timed_for(members: Members, plan: StencilPlan, steps: int, itemsize: int) -> StencilPlan:
-    """The slices and overheads of a plan, timed for these members and this size of an element in
-    bytes."""
+    """The slices, latencies and overheads of a plan, timed for these members and this size of an
+    element in bytes."""
     count = check.integer("steps", steps, low=0, high=_MOST)
-    members = members._replace(overheads=plan.overheads)
+    members = members._replace(latencies=plan.latencies, overheads=plan.overheads)
     return _evaluated(
         *plan.shape, count, members, itemsize, (plan.ring, plan.counts[plan.ring]), plan.method, 0.0
     )
@@ -295,7 +308,7 @@ def _evaluated(
     bound: float,
 ) -> StencilPlan:
     """The plan of given slices; bound is a lower bound on the time of a step."""
-    cycle_times, links, names, unit, overheads = members
+    cycle_times, links, names, unit, latencies, overheads = members
     ring, counts = slices
     inner = inner_rows(rows)
     step_time = _step_time(inner, members, itemsize, slices)
@@ -314,6 +327,7 @@ def _evaluated(
         itemsize=itemsize,
         cycle_times=check.frozen(cycle_times),
         links=check.frozen(links),
+        latencies=None if latencies is None else check.frozen(latencies),
         overheads=None if overheads is None else check.frozen(overheads),
         names=names,
         unit=unit,
@@ -343,6 +357,8 @@ def _times(
     """Time of each member of a ring for a column, and for its exchanges and its overhead."""
     column: NDArray[np.float64] = inner * FLOPS / UNIT * members.cycle_times[ring]
     paid = inner * itemsize / UNIT * _link_pairs(members.links, ring).sum(axis=1)
+    if members.latencies is not None:
+        paid = paid + _link_pairs(members.latencies, ring).sum(axis=1)
     return column, paid if members.overheads is None else paid + members.overheads[ring]
 
 

@@ -593,6 +593,7 @@ class Pool:
         *,
         dtype: DTypeLike = np.float64,
         ring: SliceRing | Sequence[int] | None = None,
+        latencies: ArrayLike | None = None,
         overheads: ArrayLike | None = None,
     ) -> StencilPlan:
         """The plan that `stencil` follows for a matrix of rows x cols.
@@ -611,6 +612,9 @@ class Pool:
             The workers in the order of their slices. Default: the ring of `slice_ring` for the work
             of a step, 7 (rows - 2) cols flops, and the column of rows - 2 elements that two
             neighbours send each other.
+        latencies : (p, p) array_like or float, optional
+            Additional seconds of each message from row to column, >= 0. An emulated worker takes
+            them in `stencil`; on real cores they are only planned for. Default: none.
         overheads : (p,) array_like or float, optional
             Additional seconds of each member's update in every step, >= 0. An emulated worker takes
             them in `stencil`; on real cores they are only planned for. Default: none.
@@ -640,6 +644,7 @@ class Pool:
             steps,
             check.dtype(dtype, stencil_run.DTYPES),
             ring,
+            latencies,
             overheads,
         )
 

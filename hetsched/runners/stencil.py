@@ -13,7 +13,7 @@ from .._engine import run as engine
 from ..planners.distribute import distribute
 from ..planners.redistribute import redistribute
 from ..planners.remap import messages, transfers
-from ..planners.ring import SliceRing
+from ..planners.ring import SliceRing, matrix_of
 from ..planners.stencil import FLOPS, Members, StencilPlan, inner_rows, plan_stencil, timed_for
 from ..platform import UNIT, divided_time
 from .operands import Array, as_array, element_strides, writable
@@ -42,13 +42,17 @@ def plan_for(
     steps: int,
     dtype: np.dtype[Any],
     ring: SliceRing | Sequence[int] | None,
+    latencies: ArrayLike | None,
     overheads: ArrayLike | None,
 ) -> StencilPlan:
     """Implement `Pool.plan_stencil`."""
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
-    fixed = None if overheads is None else check.each("overheads", overheads, len(workers))
+    p = len(workers)
+    waits = None if latencies is None else matrix_of("latencies", latencies, p)
+    fixed = None if overheads is None else check.each("overheads", overheads, p)
     members = _members(workers, rows, cols, dtype)._replace(
-        overheads=fixed if fixed is not None and fixed.any() else None
+        latencies=waits if waits is not None and waits.any() else None,
+        overheads=fixed if fixed is not None and fixed.any() else None,
     )
     return plan_stencil(rows, cols, steps, members, dtype.itemsize, ring)
 
@@ -207,6 +211,7 @@ def _run_watched(
             fixed = 0.0 if paid is None else paid * scale
             known = members._replace(
                 cycle_times=rates(result.events, flops * scale, known.cycle_times, fixed),
+                latencies=own.latencies,
                 overheads=own.overheads,
             )
             plan = _moved(watch, record, plan, known, members.links, part, trace)

@@ -19,6 +19,7 @@ def numbers_in(value: Any) -> Iterator[float]:
     elif isinstance(value, Members):
         yield from numbers_in(value.cycle_times)
         yield from numbers_in(value.links)
+        yield from numbers_in(value.latencies)
         yield from numbers_in(value.overheads)
     elif isinstance(value, list | tuple):
         for part in value:
@@ -66,6 +67,7 @@ def scaled(value: Any, factor: float) -> Any:
             value.cycle_times * factor,
             value.links * factor,
             value.names,
+            latencies=scaled(value.latencies, factor),
             overheads=scaled(value.overheads, factor),
         )
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -93,6 +95,7 @@ def permuted(value: Any, order: np.ndarray) -> Any:
             value.cycle_times[order],
             value.links[np.ix_(order, order)],
             tuple(value.names[i] for i in order),
+            latencies=None if value.latencies is None else value.latencies[np.ix_(order, order)],
             overheads=None if value.overheads is None else value.overheads[order],
         )
     if isinstance(value, list | tuple) and len(value) == len(order):
@@ -130,9 +133,14 @@ def extended(value: Any, extra: float | None, dear: float) -> Any:
         )
     if isinstance(value, Members):
         links = np.pad(value.links, (0, 1), constant_values=dear)
+        waits = None if value.latencies is None else np.pad(value.latencies, (0, 1))
         fixed = None if value.overheads is None else np.append(value.overheads, 0.0)
         return Members(
-            np.append(value.cycle_times, dear), links, (*value.names, "useless"), overheads=fixed
+            np.append(value.cycle_times, dear),
+            links,
+            (*value.names, "useless"),
+            latencies=waits,
+            overheads=fixed,
         )
     if value is None or np.ndim(value) == 0:
         return value

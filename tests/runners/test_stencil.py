@@ -282,20 +282,28 @@ class TestPlans:
         validate(simulated.events, range(q), steps, plan.names, "with ", least)
 
     @given(data=st.data())
-    def test_overheads_against_all_rings_and_divisions(self, data):
-        """A worker with a large overhead gets less, or nothing; also one alone pays its own."""
+    def test_affine_costs_against_all_rings_and_divisions(self, data):
+        """A worker with a large overhead gets less, or nothing; also one alone pays its own. A
+        message takes its latency whatever its size."""
         draw = data.draw
         p, cols = draw(st.integers(1, 4)), draw(st.integers(1, 6))
         times = [draw(fractions) for _ in range(p)]
         links = [[draw(fractions) if i != j else Fraction(0) for j in range(p)] for i in range(p)]
         column = [Fraction(7 * 8, 10**9) * t for t in times]
         fixed = [draw(st.sampled_from([0, 1, 3, 20])) * min(column) for _ in range(p)]
+        waits = [
+            [draw(st.sampled_from([0, 1, 3])) * min(column) for _ in range(p)] for _ in range(p)
+        ]
         platform = hs.Platform.complete([float(t) for t in times], np.array(links, float))
         given_times = [float(x) for x in fixed]
+        costs = {"overheads": given_times, "latencies": np.array(waits, float).reshape(p, p)}
         with hs.Pool(platform, emulate=True) as pool:
-            plan = pool.plan_stencil(10, cols, 3, dtype="f4", overheads=given_times)
+            plan = pool.plan_stencil(10, cols, 3, dtype="f4", **costs)
             again = hs.Plan.from_dict(plan.to_dict()).on(platform)
-        boundary = [[Fraction(8 * 4, 10**9) * c for c in row] for row in links]
+        boundary = [
+            [Fraction(8 * 4, 10**9) * c + x for c, x in zip(row, own, strict=True)]
+            for row, own in zip(links, waits, strict=True)
+        ]
         best = best_step(cols, column, boundary, fixed)
         own = step_time(plan.ring.tolist(), plan.counts[plan.ring], column, boundary, fixed)
         assert plan.step_time == pytest.approx(float(own), rel=1e-12)
@@ -315,6 +323,7 @@ class TestPlans:
             assert pool.plan_stencil(100, 300, 1).counts.tolist() == [300, 0]
             assert pool.plan_stencil(100, 300, 1, overheads=fixed).counts.tolist() == [0, 300]
             assert pool.plan_stencil(100, 300, 1, overheads=0.0).overheads is None
+            assert pool.plan_stencil(100, 300, 1, latencies=0.0).latencies is None
 
     def test_what_a_plan_says(self):
         with hs.Pool(PLATFORM, emulate=True) as pool:
@@ -442,6 +451,23 @@ class TestEmulation:
         _, trace = emulated.stencil(array, 5, plan=alone, trace=True)
         assert trace.predicted == pytest.approx(SCALE * 5 * (alone.work * 5 + 1e-3))
         assert trace.makespan >= trace.predicted
+
+    def test_latencies_take_their_time(self, emulated):
+        array, waits = matrix(302, 90), np.array([[0, 3, 1], [2, 0, 4], [1, 2, 0]]) * 1e-4
+        plan = emulated.plan_stencil(302, 90, 5, ring=[0, 1, 2], latencies=waits)
+        plain = emulated.plan_stencil(302, 90, 5, ring=[0, 1, 2])
+        pairs = [[3e-4, 1e-4], [4e-4, 2e-4], [1e-4, 2e-4]]
+        np.testing.assert_allclose(plan.exchange_times, plain.exchange_times + pairs, rtol=1e-12)
+        result, trace = emulated.stencil(array, 5, plan=plan, trace=True)
+        np.testing.assert_array_equal(result, iterated(array, 5, 0.25))
+        assert trace.makespan >= trace.predicted == pytest.approx(SCALE * plan.makespan)
+        parts = {
+            i: tuple(SCALE * t for t in (own, *pair))
+            for i, own, pair in zip(
+                range(3), plan.update_times, plan.exchange_times.tolist(), strict=True
+            )
+        }
+        validate(trace.events, [0, 1, 2], 5, trace.workers, "with ", parts)
 
     def test_overheads_on_real_cores_are_only_planned(self):
         with hs.Pool(2) as pool:
@@ -661,6 +687,9 @@ def test_bad_arguments(arguments, keywords, error, message):
         ((4, 4, 1), {"overheads": -1.0}, ValueError, "overheads must be at least 0"),
         ((4, 4, 1), {"overheads": [1.0]}, ValueError, "overheads must be a number or have 2"),
         ((4, 4, 1), {"overheads": "x"}, TypeError, "overheads must be a number"),
+        ((4, 4, 1), {"latencies": -1.0}, ValueError, "latencies must be"),
+        ((4, 4, 1), {"latencies": [1.0, 2.0]}, ValueError, "latencies must"),
+        ((4, 4, 1), {"latencies": "x"}, TypeError, "latencies must"),
         ((4, 4, 1), {"ring": "ab"}, TypeError, "ring must be an integer or an array of integers"),
     ],
 )

@@ -168,6 +168,8 @@ def _stencil(plan: hs.StencilPlan) -> None:
         first += counts[i]
     inner = max(rows - 2, 0)
     paid = [x * inner * plan.itemsize / 1e9 for x in _paid(plan.links, ring)]
+    if plan.latencies is not None:
+        paid = [x + y for x, y in zip(paid, _paid(plan.latencies, ring), strict=True)]
     fixed = [0.0] * p if plan.overheads is None else plan.overheads.tolist()
     busy = [counts[i] * times[i] * inner * 7.0 / 1e9 + fixed[i] for i in ring]
     same("update_times", plan.update_times, busy, EXACT * 10)
