@@ -36,7 +36,7 @@ print(plan.certificate)
 # Left: zones by speed, of which the first does not fit. Middle: what fits, in slices.
 # Right: the plan, which is optimal.
 
-figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 naive.plot(axes[0], cut_order=False)
 slices.plot(axes[1])
 plan.plot(axes[2])
