@@ -90,7 +90,8 @@ def plan_boxes(
     block = check.integer("block", block, low=1)
     check.choice("method", method, METHODS)
     check.choice("communication", communication, COMMUNICATION)
-    require_zones(check.flag("deterministic", deterministic), method, communication)
+    deterministic = check.flag("deterministic", deterministic)
+    require_zones(deterministic, method, communication)
     platform = platform.per(Unit.gigaflop(), "a product")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer).all():
@@ -183,7 +184,9 @@ def _best(
             raise ValueError("the makespan overflows: give cycle_times in a larger unit") from None
         if math.prod(task.blocks[:2]) >= len(task.platform):
             _divide_again(method, task)
-        raise ValueError(str(error)) from None
+        raise ValueError(
+            f"the cycle-times or link costs of the platform are too small or too large: {error}"
+        ) from None
     except (InfeasibleError, NotImplementedError):
         reason = _too_little(method, task)
         raise InfeasibleError(f"method {method!r} has too little to divide: {reason}") from None
