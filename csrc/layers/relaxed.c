@@ -233,7 +233,8 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
 }
 
 /* Computes the least time of so many layers in any order or mix of orders: Newton's method for a
- * concave function, from below. */
+ * concave function, from below. It ends when no more layers are missing than the sums can be off by:
+ * if only very slow workers have no limit, a step for these layers would be far too long. */
 static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *sorted,
                               double *shares, double *time)
 {
@@ -250,8 +251,9 @@ static hs_status in_any_order(double layers, int32_t q, const hs__layer_worker *
     *time = layers / hs__layers_rate(q, sorted, NULL);
     for (int round = 0; round < ROUNDS; round++) {
         const double slope = hs__layers_front(q, sorted, *time, key, pool, &front, shares);
-        const double next = *time + (layers - front.layers[front.count - 1]) / slope;
-        if (!(next > *time && isfinite(next))) break;
+        const double missing = layers - front.layers[front.count - 1];
+        const double next = *time + missing / slope;
+        if (!(missing > layers * q * 0x1p-52 && next > *time && isfinite(next))) break;
         *time = next;
     }
     free(key);

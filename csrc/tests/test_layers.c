@@ -401,8 +401,22 @@ static void scarce(void)
 #endif
 }
 
+/* One worker can do all layers up to rounding, the other one is 2^201 times slower: the bound does
+ * not wait for it to do what rounding leaves. */
+static void rounding_beside_a_slow_worker(void)
+{
+    const double compute[] = {0.5, 0x1p200}, send[] = {0x1.19799812dea11p-40, 0.0};
+    const int64_t most[] = {34, 16};
+    const hs_layers problem = {
+        .mode = 0, .p = 2, .layers = 31, .compute = compute, .send = send, .most = most};
+    double bound = 0.0;
+    CHECK(hs_layers_bound(&problem, NULL, &bound) == HS_OK);
+    CHECK(bound <= 15.5 && bound >= 15.5 * (1 - 1e-9));
+}
+
 int main(void)
 {
+    rounding_beside_a_slow_worker();
     random_instances();
     many_layers();
     extremes();
