@@ -470,7 +470,7 @@ class Plan(Frozen, Drawn):
             raise TypeError(f"a {type(self).__name__} has no cycle-times")
         speeds = relative_speeds(self.cycle_times)  # type: ignore[attr-defined]
         work = float((speeds * busy).sum())
-        return float(busy.max()) / (work / float(speeds.sum())) if work > 0.0 else 1.0
+        return float(busy.max()) * float(speeds.sum()) / work if work > 0.0 else 1.0
 
     def table(self) -> Table:
         """One row for each worker: name, load, share of all work, cycle-time (or area, or volume),

@@ -262,6 +262,7 @@ def test_imbalance_is_the_largest_time_over_the_balanced_time():
     assert hs.distribute(8, [1, 1], counts=[2, 6]).imbalance == 1.5
     assert hs.distribute(8, [1, 1], counts=[0, 8]).imbalance == 2.0
     assert hs.distribute(0, [1, 1]).imbalance == 1.0
+    assert hs.distribute(1, [1e-320, 5e-324, 5e-324]).imbalance >= 1.0  # not normal numbers
     product = hs.plan_matmul(300, 200, 100, hs.Platform.star([1, 2]), method="rows")
     assert product.imbalance == pytest.approx(product.makespan / product.lower_bound)
     with pytest.raises(TypeError, match="has no cycle-times"):

@@ -18,7 +18,6 @@
 enum { NEAR = 16 };
 static const int64_t MOST_ITEMS = INT64_C(1) << 53;
 static const double MOST_TIME = 0x1p200;
-static const double EQUAL = 1.0 + 1e-12; /* sums in another order */
 
 typedef struct {
     int64_t room, count;
@@ -235,7 +234,7 @@ static hs_status open_choice(const schedule *s, choice *c)
     int64_t last = first;
     for (int64_t high = c->high; last < high && !hs__cancelled(s->cancel);) {
         const int64_t middle = last + (high - last + 1) / 2;
-        if (port_time(s, c, middle) <= c->bound * EQUAL) last = middle;
+        if (port_time(s, c, middle) <= c->bound * (1.0 + HS_EQUAL)) last = middle;
         else high = middle - 1;
     }
     c->shift = find_least(s, c, first, last, total_time);

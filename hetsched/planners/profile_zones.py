@@ -188,9 +188,9 @@ def partition_profile(
     m, n = shape_of(shape)
     rows = rows_of(profiles)
     p = len(rows)
-    if p * m * n > 2**48:
+    if p * m * n > 2**24:
         raise ValueError(
-            f"shape ({m}, {n}) with {p} workers has more than 2**48 times: use larger blocks"
+            f"shape ({m}, {n}) with {p} workers has more than 2**24 times: use larger blocks"
         )
     most = limits_of("memory", m * n if memory is None else memory, p, none=m * n)
     check.choice("method", method, engine.PROFILES)

@@ -208,7 +208,7 @@ def redistribute(
     InfeasibleError
         If items would have to go to a previous member, although one_way is True and rotate is not.
     ValueError, TypeError
-        For arguments outside their ranges: volume * links must be at most 2**200.
+        For arguments outside their ranges: volume * links must be 0 or from 2**-200 to 2**200.
 
     Notes
     -----
@@ -307,5 +307,7 @@ def _require_times(volume: float, links: NDArray[np.float64], ring: NDArray[np.i
     for after in (np.roll(ring, -1), np.roll(ring, 1)):
         with np.errstate(over="ignore"):
             times = volume * links[ring, after]
-        if (bad := times > _MOST_TIME).any():
-            raise ValueError(f"volume * links must be at most 2**200, got {times[bad][0]:g}")
+        if (bad := (times > _MOST_TIME) | (times > 0.0) & (times < 1.0 / _MOST_TIME)).any():
+            raise ValueError(
+                f"volume * links must be 0 or from 2**-200 to 2**200, got {times[bad][0]:g}"
+            )

@@ -31,6 +31,8 @@ _Again = Callable[[Any, Any, Any], Plan]
 def _boxes(plan: ProductPlan, platform: Platform, method: dict[str, Any]) -> Plan:
     if plan.triangle:
         raise TypeError("plan must be of all of C, not of a triangle")
+    if plan.method == "profiles":
+        raise TypeError("plan was made from profiles: plan again with plan_matmul(profiles=)")
     m, n, k = plan.shape
     updates = float(m) * n * k
     return plan_boxes(
@@ -118,7 +120,7 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     Raises
     ------
     TypeError
-        For other kinds of plans, and for products of a triangle.
+        For other kinds of plans, and for products of a triangle or from profiles.
     ValueError, InfeasibleError
         From the planner.
 

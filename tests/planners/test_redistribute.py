@@ -210,7 +210,7 @@ def test_kept(tmp_path):
         ({"ring": [0, 0, 1]}, "ring must contain at least one worker, and no worker twice"),
         ({"ring": [0, 1, 3]}, "ring"),
         ({"makespan": 1.0}, "makespan must be"),
-        ({"volume": 1e300}, r"volume \* links must be at most"),
+        ({"volume": 1e300}, r"volume \* links must be 0 or from"),
     ],
 )
 def test_files_are_checked(change, message):
@@ -233,7 +233,8 @@ def test_files_are_checked(change, message):
         (([1, 2], [2, 1], math.nan), {}, ValueError, "links must be"),
         (([1, 2], [2, 1], [[1, 1]]), {}, ValueError, r"links must have shape \(2, 2\)"),
         (([1, 2], [2, 1], hs.Platform.star([1, 2])), {}, ValueError, "Platform.complete"),
-        (([1, 2], [2, 1], 1e61), {}, ValueError, r"volume \* links must be at most 2\*\*200"),
+        (([1, 2], [2, 1], 1e61), {}, ValueError, r"volume \* links must be 0 or from 2\*\*-200"),
+        (([1, 2], [2, 1], 1.0), {"volume": 5e-324}, ValueError, r"to 2\*\*200, got 4\.9"),
         (([1, 2], [2, 1], 1.0), {"volume": -1}, ValueError, "volume must be at least 0"),
         (([1, 2], [2, 1], 1.0), {"ring": [0, 0]}, ValueError, "ring must be a sequence of"),
         (([1, 2], [2, 1], 1.0), {"ring": [0]}, ValueError, r"before\[1\] must be 0, as worker 1"),

@@ -73,6 +73,8 @@ def test_errors():
         hs.replan(hs.cuboids([1, 2]), STAR)
     with pytest.raises(TypeError, match="platform"):
         hs.replan(hs.distribute(78, [3, 5, 8]), "fast")
+    with pytest.raises(TypeError, match="plan was made from profiles"):
+        hs.replan(hs.plan_matmul(4, 4, 4, hs.Platform.star([1, 2]), profiles=[3, 5]), STAR)
     star = hs.plan_matmul(40, 50, 60, COMPLETE)
     with pytest.raises((ValueError, TypeError), match="platform|links"):
         hs.replan(hs.slice_ring(COMPLETE, work=10, volume=1), STAR)
