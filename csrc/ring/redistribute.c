@@ -16,7 +16,6 @@
 /* The shifts of the flows that are tried: all up to NEAR away from the shift of the least busy port,
  * then each twice as far away as the one before. */
 enum { NEAR = 16 };
-static const int64_t MOST_ITEMS = INT64_C(1) << 53;
 static const double MOST_TIME = 0x1p200;
 
 typedef struct {
@@ -45,8 +44,8 @@ static bool valid_problem(const hs_redistribution *x)
     if (x->closed != 0 && x->closed != 1) return false;
     int64_t first = 0, last = 0;
     for (int32_t k = 0; k < x->size; k++) {
-        if (x->before[k] < 0 || x->before[k] > MOST_ITEMS - first) return false;
-        if (x->after[k] < 0 || x->after[k] > MOST_ITEMS - last) return false;
+        if (x->before[k] < 0 || x->before[k] > HS__SIZE_MOST - first) return false;
+        if (x->after[k] < 0 || x->after[k] > HS__SIZE_MOST - last) return false;
         first += x->before[k];
         last += x->after[k];
         for (int side = 0; side < 2; side++) {
@@ -63,7 +62,8 @@ static bool valid_flows(const hs_redistribution *x, const int64_t *flows)
     bool all_next = true, all_previous = true;
     for (int32_t k = 0; k < x->size; k++) {
         const int64_t in = flows[hs__previous_member(x, k)];
-        if (flows[k] > MOST_ITEMS || flows[k] < -MOST_ITEMS || in > MOST_ITEMS || in < -MOST_ITEMS)
+        if (flows[k] > HS__SIZE_MOST || flows[k] < -HS__SIZE_MOST || in > HS__SIZE_MOST ||
+            in < -HS__SIZE_MOST)
             return false;
         if (flows[k] - in != x->before[k] - x->after[k] || (flows[k] < 0 && !x->previous))
             return false;

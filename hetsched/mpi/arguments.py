@@ -12,12 +12,16 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from .._engine.dtypes import DTYPES
 from ..plan import Plan, require_plan
+from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
-from ..platform import Platform
+from ..planners.stencil import StencilPlan
+from ..platform import Platform, relative_speeds
 from ..runners.operands import SUPPORTED, operand
 from ..runners.pool import Pool
+from ..trace import Trace
 from . import pools
 from .ranks import Ranks
+from .record import Clock, Record, on_one_clock
 from .zones import Held, Zone, without_empty
 
 STAR = "StarPlan"
@@ -123,6 +127,30 @@ class Call:
         if self.given_pool is not None:
             return self.given_pool
         return pools.own_pool(places, self.ranks.rank)
+
+
+def trace_of(
+    call: Call, plan: ProductPlan | StencilPlan, record: Record, clocks: list[Clock], start: float
+) -> Trace | None:
+    """The trace of a run by a plan, at the root; None elsewhere.
+
+    clocks : of this rank, before and after the run
+    start : of the run, by the clock of this rank
+    """
+    found = call.ranks.gather((record.events, *clocks, record.received))
+    if not call.at_root:
+        return None
+    steps, error = on_one_clock([each[:3] for each in found], start)
+    return Trace.from_steps(
+        steps,
+        plan.names,
+        kind="real",
+        speeds=relative_speeds(plan.cycle_times).tolist(),
+        predicted=plan.makespan,
+        ideal=plan.lower_bound,
+        clock_error=error,
+        received=[each[3] for each in found],
+    )
 
 
 def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:

@@ -26,14 +26,25 @@ from ..planners.star import METHODS as CHUNKS
 from ..planners.star import StarPlan
 from ..planners.stencil import StencilPlan
 from ..planners.tasks import MaxTasks, MinTime
-from ..platform import Platform, Unit, names_of, relative_speeds
+from ..platform import Platform, Unit, names_of
 from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools, product
-from .arguments import STAR, Call, agreed, as_text, beside, columns, described, held, travelled
+from .arguments import (
+    STAR,
+    Call,
+    agreed,
+    as_text,
+    beside,
+    columns,
+    described,
+    held,
+    trace_of,
+    travelled,
+)
 from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
-from .record import Clock, Record, on_one_clock, synchronised
+from .record import Clock, Record, synchronised
 from .star import run_star
 from .zones import Held, Zone, boxes_of, of_rank, require_ranks, without_empty
 
@@ -352,31 +363,12 @@ def _multiply(
         value = Zone(shape, result, ranks.rank, parts, dtype)
     else:
         value = whole[0] if whole else None
-    return Outcome(value, _traced(call, plan, record, clocks, start) if traced else None, plan)
+    return Outcome(value, trace_of(call, plan, record, clocks, start) if traced else None, plan)
 
 
 def _some(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """The arrays that are not empty; there are boxes only for these."""
     return tuple(array for array in arrays if array.size)
-
-
-def _traced(
-    call: Call, plan: ProductPlan, record: Record, clocks: list[Clock], start: float
-) -> Trace | None:
-    found = call.ranks.gather((record.events, *clocks, record.received))
-    if not call.at_root:
-        return None
-    steps, error = on_one_clock([each[:3] for each in found], start)
-    return Trace.from_steps(
-        steps,
-        plan.names,
-        kind="real",
-        speeds=relative_speeds(plan.cycle_times).tolist(),
-        predicted=plan.makespan,
-        ideal=plan.lower_bound,
-        clock_error=error,
-        received=[each[3] for each in found],
-    )
 
 
 def agree(comm: Any, call: Callable[[], Any]) -> list[Any]:

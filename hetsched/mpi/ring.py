@@ -33,17 +33,17 @@ from ..planners.stencil import (
     plan_stencil,
     timed_for,
 )
-from ..platform import UNIT, Platform, Unit, names_of, relative_speeds
+from ..platform import UNIT, Platform, Unit, names_of
 from ..runners.pool import Pool, sweep
 from ..runners.stencil import DTYPES, checked_weight
 from ..runners.watch import Choice, Judge
 from ..trace import Trace
 from . import pools, product
-from .arguments import Call, agreed, as_text, columns, described, held
+from .arguments import Call, agreed, as_text, columns, described, held, trace_of
 from .loop import Loop, Waiting, all_of
 from .panels import stopping
 from .ranks import TIMEOUT, Ranks
-from .record import FIRST, Clock, Record, on_one_clock, synchronised
+from .record import FIRST, Clock, Record, synchronised
 from .zones import Held, Zone, require_ranks, without_empty
 
 if TYPE_CHECKING:
@@ -438,7 +438,7 @@ class _Run:
         if stays:
             parts = (self._slice,) if self._slice.size else ()
             value = Zone(shape, slices, call.ranks.rank, parts, self._dtype)
-        trace = self._trace(clocks, start) if self._traced else None
+        trace = trace_of(call, self._plan, self._record, clocks, start) if self._traced else None
         return Sweep(value, steps, change), trace
 
     async def _main(
@@ -672,20 +672,3 @@ class _Run:
         assert self._limits.checkpoint is not None
         with replace_file(self._limits.checkpoint) as file:
             np.savez(file, U=matrix, steps=np.int64(done))
-
-    def _trace(self, clocks: list[Clock], start: float) -> Trace | None:
-        record, plan = self._record, self._plan
-        found = self._call.ranks.gather((record.events, *clocks, record.received))
-        if not self._call.at_root:
-            return None
-        steps, error = on_one_clock([each[:3] for each in found], start)
-        return Trace.from_steps(
-            steps,
-            plan.names,
-            kind="real",
-            speeds=relative_speeds(plan.cycle_times).tolist(),
-            predicted=plan.makespan,
-            ideal=plan.lower_bound,
-            clock_error=error,
-            received=[each[3] for each in found],
-        )
