@@ -167,7 +167,8 @@ static double critical_path_of_columns(const hs__factor_blocks *b, int32_t p, co
     if (b->panels == 0) return 0.0;
     sum *= hs__panel_work(b, 0);
     for (int32_t k = 0; k + 1 < b->panels && !hs__cancelled(cancel); k++) {
-        const double update = hs__update_work(b, k, k + 1), panel = hs__panel_work(b, k + 1);
+        const double update = hs__update_work(b, k, k + 1);
+        const double panel = hs__panel_work(b, k + 1);
         double least = INFINITY;
         for (int32_t i = 0; i < p; i++)
             least = fmin(least, update * times[i] + panel * panel_times[i]);

@@ -47,7 +47,8 @@ static void count_by(double time, int32_t p, const double *speeds, double *least
 static void enclose_last_end(int64_t n, int32_t p, const double *speeds, double total,
                              double *early, double *late)
 {
-    const double wanted = (double)n, few = p / 64.0;
+    const double wanted = (double)n;
+    const double few = p / 64.0;
     double least, most;
     double time = wanted / total;
     *early = time;
@@ -71,7 +72,8 @@ static double relative_speeds(int32_t p, const double *cycle_times, double faste
     double total = 0.0;
     double carry = 0.0;
     for (int32_t i = 0; i < p; i++) {
-        const double speed = speeds[i] = fastest / cycle_times[i], sum = total + speed;
+        const double speed = speeds[i] = fastest / cycle_times[i];
+        const double sum = total + speed;
         carry += total >= speed ? (total - sum) + speed : (speed - sum) + total;
         total = sum;
     }
@@ -191,7 +193,8 @@ hs_status hs_distribute_after(int64_t n, int32_t p, const double *cycle_times, c
     }
     /* Deals as the greedy algorithm does, to the worker that would end first: all chunks that end
      * before the makespan, then the remaining ones to the lowest indices. */
-    const double limit = hs__of_bits(last), before = last ? hs__of_bits(last - 1) : -1.0;
+    const double limit = hs__of_bits(last);
+    const double before = last ? hs__of_bits(last - 1) : -1.0;
     double most = 0.0;
     for (int32_t i = 0; i < p; i++) {
         counts[i] = ended_by(before, n, cycle_times[i], starts[i]);

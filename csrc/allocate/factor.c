@@ -44,7 +44,8 @@ static double width_of(const hs__factor_blocks *b, int32_t j)
 
 double hs__panel_work(const hs__factor_blocks *b, int32_t k)
 {
-    const double rows = rows_of(b, k), width = width_of(b, k);
+    const double rows = rows_of(b, k);
+    const double width = width_of(b, k);
     if (b->kind == HS_LU) return width * width * (rows - width / 3.0) / 2.0;
     if (b->kind == HS_CHOLESKY) return width * width * (rows - width * 2.0 / 3.0) / 2.0;
     /* the factor T of the block reflector adds half as much again */
@@ -54,7 +55,8 @@ double hs__panel_work(const hs__factor_blocks *b, int32_t k)
 /* Multiply-adds of an update per column, in LU and QR. */
 static double column_work(const hs__factor_blocks *b, int32_t k)
 {
-    const double rows = rows_of(b, k), width = width_of(b, k);
+    const double rows = rows_of(b, k);
+    const double width = width_of(b, k);
     return b->kind == HS_LU ? width * (rows - width / 2.0) : width * (2.0 * rows - width / 2.0);
 }
 
@@ -116,7 +118,8 @@ void hs__factor_ports_end(hs__factor_ports *ports)
 int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b, int32_t k,
                              double ready, double *arrivals, double *starts, int32_t *order)
 {
-    const int32_t p = ports->p, sender = ports->owner[k];
+    const int32_t p = ports->p;
+    const int32_t sender = ports->owner[k];
     const int32_t urgent =
         k + 1 < b->panels && ports->owner[k + 1] != sender ? ports->owner[k + 1] : -1;
     const double elements = hs__panel_elements(b, k);
@@ -254,7 +257,8 @@ static int owns_nothing_infinite(const hs__factor_map *map, const double *cycle_
 static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t p,
                                const int32_t *owner, int32_t grid, const hs_factor_costs *costs)
 {
-    const size_t all = (size_t)p, count = (size_t)b->count;
+    const size_t all = (size_t)p;
+    const size_t count = (size_t)b->count;
     const hs_status status = hs__factor_map_init(&s->map, b, p, owner, grid);
     if (status) return status;
     if (!owns_nothing_infinite(&s->map, s->cycle_times) ||

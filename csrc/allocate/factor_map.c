@@ -17,7 +17,8 @@ int64_t hs__row_first(const hs__factor_map *map, int32_t i)
 
 int32_t hs__row_block(const hs__factor_map *map, int64_t row)
 {
-    const int64_t rank = rank_of(map), block = map->blocks.block;
+    const int64_t rank = rank_of(map);
+    const int64_t block = map->blocks.block;
     return (int32_t)(row < rank ? row / block : map->blocks.panels + (row - rank) / block);
 }
 

@@ -184,7 +184,8 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
 static void add_traffic(int32_t n, const int32_t *owner, int by_rows, const int *cancel,
                         int32_t *seen, int64_t *change, int64_t *received)
 {
-    const int64_t along = by_rows ? 1 : n, across = by_rows ? n : 1;
+    const int64_t along = by_rows ? 1 : n;
+    const int64_t across = by_rows ? n : 1;
     for (int32_t i = 0; i < n && !hs__cancelled(cancel); i++)
         for (int32_t k = n - 1; k >= 0; k--) {
             const int32_t w = owner[i * across + k * along];
@@ -231,7 +232,8 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
      * k. */
     for (int32_t k = n - 1; k > 0 && !hs__cancelled(cancel); k--) {
         for (int32_t j = k; j < n; j++) {
-            const int32_t in_row = owner[(int64_t)k * n + j], in_column = owner[(int64_t)j * n + k];
+            const int32_t in_row = owner[(int64_t)k * n + j];
+            const int32_t in_column = owner[(int64_t)j * n + k];
             most = fmax(most, (double)++counts[in_row] * cycle_times[in_row]);
             if (j > k) most = fmax(most, (double)++counts[in_column] * cycle_times[in_column]);
         }

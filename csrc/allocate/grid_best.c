@@ -165,7 +165,8 @@ static double list_workers(search *s, double fastest)
 static hs_status open_search(const hs_lu_grid *grid, const int *cancel, bool several,
                              hs_lu_grid_result *result, search *s)
 {
-    const size_t n = (size_t)grid->n, p = (size_t)grid->p;
+    const size_t n = (size_t)grid->n;
+    const size_t p = (size_t)grid->p;
     *s = (search){.n = grid->n,
                   .p = grid->p,
                   .times = grid->cycle_times,

@@ -31,7 +31,8 @@ int32_t hs__wavefront_chunks(int32_t cols, const int32_t *owner, hs__chunk *chun
  * skewed: the diagonals of the paper's figure 3. */
 static int next_skewed_row(hs__walk *w, hs__stretch *x)
 {
-    const int64_t s = w->at, last = w->width - 1;
+    const int64_t s = w->at;
+    const int64_t last = w->width - 1;
     if (s >= w->rows + w->reach * last) return 0;
     w->at++;
     const int64_t from = s < w->rows ? 0 : (s - w->rows) / w->reach + 1;
@@ -50,7 +51,8 @@ static int next_skewed_row(hs__walk *w, hs__stretch *x)
  * chunks or other chunks wait for them; the columns between them are one stretch each. */
 static int next_column(hs__walk *w, hs__stretch *x)
 {
-    const int64_t last = w->width - 1, inner = last > 1 ? last - 1 : 0;
+    const int64_t last = w->width - 1;
+    const int64_t inner = last > 1 ? last - 1 : 0;
     int64_t at = w->at;
     if (at >= (last ? 2 : 1) * w->rows + inner) return 0;
     w->at++;
@@ -355,7 +357,8 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
                  .p = p,
                  .order = order,
                  .cycle_times = cycle_times};
-    const int32_t from = period ? period : 1, to = period ? period : cols;
+    const int32_t from = period ? period : 1;
+    const int32_t to = period ? period : cols;
     candidate *list = malloc(2 * (size_t)(to - from + 1) * sizeof *list);
     candidate best;
     x.counts = malloc((size_t)p * sizeof *x.counts);

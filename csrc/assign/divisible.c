@@ -500,7 +500,8 @@ static hs_status most_relaxed(const star *x, int way, double *messages, int32_t 
     double left = 1.0;
     *most = 0.0;
     for (int32_t d = 0; d < x->p && !status; d++) {
-        const double own = time_alone(x, order[d]), message = messages[order[d]];
+        const double own = time_alone(x, order[d]);
+        const double message = messages[order[d]];
         const double share =
             way < 2 ? left / own : fmin(1.0 / own, message > 0.0 ? left / message : INFINITY);
         *most += share;

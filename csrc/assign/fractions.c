@@ -42,7 +42,9 @@ static double cost_of_messages(const direction *way, const double *part, double 
     double after = 0.0;
     for (int32_t d = 0; d < way->p; d++) {
         const int32_t i = way->order[d];
-        const double share = part[i], message = way->message[i], rate = way->rate[i];
+        const double share = part[i];
+        const double message = way->message[i];
+        const double rate = way->rate[i];
         value += share * rate * (before + (share + 1) * message / 2);
         slope[i] += rate * (before + (share + 0.5) * message);
         before += share * message;

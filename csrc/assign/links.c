@@ -154,7 +154,8 @@ hs_status hs__task_prefix(double bound, int32_t p, const double *cycle_times, co
 
 static int by_time(const void *a, const void *b)
 {
-    const wide x = *(const wide *)a, y = *(const wide *)b;
+    const wide x = *(const wide *)a;
+    const wide y = *(const wide *)b;
     return (x > y) - (x < y);
 }
 

@@ -19,7 +19,8 @@ static lapack_function *open_driver(hs__guard *guard, hs__name *name, const void
 {
     hs__entry *entry = hs__entry_for(name, site);
     const int wide = entry->bits == 64;
-    const double rows = (double)hs__integer_at(m, wide), cols = (double)hs__integer_at(n, wide);
+    const double rows = (double)hs__integer_at(m, wide);
+    const double cols = (double)hs__integer_at(n, wide);
     hs__govern(guard, entry, rows * cols * (rows < cols ? rows : cols));
     return (lapack_function *)entry->behind;
 }

@@ -159,7 +159,8 @@ static hs_status create_bound(int32_t workers, const hs__place_sites *sites, hs_
 {
     hs_domain domain[HS__MOST_DOMAINS];
     int32_t on[HS__MOST_DOMAINS], site_of[HS__MOST_DOMAINS], of[HS__MOST_WORKERS];
-    int32_t used = 0, w = 0;
+    int32_t used = 0;
+    int32_t w = 0;
     hs_status status = hs_spread_workers(workers, sites->count, sites->site, on);
     if (status) return status;
     for (int32_t i = 0; i < sites->count; i++) {

@@ -36,7 +36,8 @@ static int find_openblas(void *handle, hs__library *found)
     static const char *const prefixes[] = {"", "scipy_"};
     static const char *const suffixes[] = {"", "64_", "_64"};
     for (int i = 0; i < 6; i++) {
-        const char *prefix = prefixes[i / 3], *suffix = suffixes[i % 3];
+        const char *prefix = prefixes[i / 3];
+        const char *suffix = suffixes[i % 3];
         if (!find_function(handle, prefix, "openblas_get_num_threads", suffix, &found->get))
             continue;
         int (*get_parallel)(void);

@@ -70,7 +70,8 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     const int32_t dtype = entry->dtype;
     side = hs__letter(side, "LR");
     op = hs__letter(op, dtype >> 1 ? "NC" : "NT");
-    const int64_t order = side == 'L' ? m : n, others = side == 'L' ? n : m;
+    const int64_t order = side == 'L' ? m : n;
+    const int64_t others = side == 'L' ? n : m;
     const double volume = hs__ormqr_volume(side, m, n, k);
     if (!side || !op || k < 0 || k > order || n < 0 || !has_room(lwork, others))
         return hs__refuse_call(entry, volume);
@@ -108,7 +109,8 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
 {
     const int32_t dtype = entry->dtype;
     const double volume = hs__gels_volume(m, n, cols);
-    const hs__matrix x = hs__stored(dtype, a, m, n, lda), y = hs__stored(dtype, b, m, cols, ldb);
+    const hs__matrix x = hs__stored(dtype, a, m, n, lda);
+    const hs__matrix y = hs__stored(dtype, b, m, cols, ldb);
     const hs__matrix triangle = hs__stored(dtype, a, n, n, lda);
     const hs__matrix solution = hs__stored(dtype, b, n, cols, ldb);
     if (hs__letter(op, "N") == 0 || n < 1 || m < n || cols < 1 || !hs__lead_fits(lda, m) ||

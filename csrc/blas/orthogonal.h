@@ -23,7 +23,8 @@ static inline double hs__gels_volume(int64_t m, int64_t n, int64_t cols)
 static inline double hs__ormqr_volume(char side, int64_t m, int64_t n, int64_t k)
 {
     const int is_left = side == 'L' || side == 'l';
-    const double order = (double)(is_left ? m : n), others = (double)(is_left ? n : m);
+    const double order = (double)(is_left ? m : n);
+    const double others = (double)(is_left ? n : m);
     return 2.0 * (double)k * others * (order - (double)k / 2.0);
 }
 

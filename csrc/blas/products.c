@@ -66,11 +66,12 @@ int hs__gemm(hs__entry *entry, char op_a, char op_b, int64_t m, int64_t n, int64
     hs__call call;
     if (!hs__begin_call(&call, entry, volume)) return 0;
     const int32_t dtype = entry->dtype;
-    const hs__matrix x = hs__operand(dtype, op_a, a, m, k, lda),
-                     y = hs__operand(dtype, op_b, b, k, n, ldb);
+    const hs__matrix x = hs__operand(dtype, op_a, a, m, k, lda);
+    const hs__matrix y = hs__operand(dtype, op_b, b, k, n, ldb);
     hs__factor_of(dtype, alpha, scale);
     hs__factor_of(dtype, beta, keep);
-    const int first = dtype >> 1 && op_a == 'C', second = dtype >> 1 && op_b == 'C';
+    const int first = dtype >> 1 && op_a == 'C';
+    const int second = dtype >> 1 && op_b == 'C';
     return hs__end_call(&call, multiply_conjugated(&call, op_a, x, first, y, second, scale, keep,
                                                    hs__stored(dtype, c, m, n, ldc)));
 }
@@ -137,7 +138,8 @@ int hs__gemv(hs__entry *entry, char op, int64_t m, int64_t n, const void *alpha,
         return hs__refuse_call(entry, volume);
     hs__call call;
     if (!hs__begin_call(&call, entry, volume)) return 0;
-    const int64_t rows = op == 'N' ? m : n, inner = op == 'N' ? n : m;
+    const int64_t rows = op == 'N' ? m : n;
+    const int64_t inner = op == 'N' ? n : m;
     const ptrdiff_t element = (ptrdiff_t)hs__element_bytes(entry->dtype);
     hs__matrix in = hs__stored(entry->dtype, x, inner, 1, 1);
     hs__matrix out = hs__stored(entry->dtype, y, rows, 1, 1);

@@ -47,7 +47,8 @@ static int is_amount(double value, double most) { return value >= 0.0 && value <
 static int is_plausible(const hs__record *record)
 {
     const uint64_t most = (uint64_t)1 << 53;
-    const double most_seconds = 1e9, most_volume = 1e30;
+    const double most_seconds = 1e9;
+    const double most_volume = 1e30;
     int is_good = is_amount(record->start, most_seconds) && is_amount(record->last, most_seconds) &&
                   record->last >= record->start && record->threads >= 0 && record->startable >= 0;
     for (int routine = 0; routine < HS__ALL_ROUTINES; routine++)

@@ -35,7 +35,8 @@ static int begin_system(hs__call *call, hs__entry *entry, double volume, int64_t
 hs_status hs__substitute(hs_pool *pool, int32_t dtype, char triangle, char op, int unit,
                          hs__matrix t, const double alpha[2], const hs__matrix *b)
 {
-    const int conjugate = op == 'C' && dtype >> 1, upper = (triangle == 'U') == (op == 'N');
+    const int conjugate = op == 'C' && dtype >> 1;
+    const int upper = (triangle == 'U') == (op == 'N');
     const double factor[2] = {alpha ? alpha[0] : 1.0, !alpha      ? 0.0
                                                       : conjugate ? -alpha[1]
                                                                   : alpha[1]};
@@ -82,7 +83,8 @@ int hs__trsm(hs__entry *entry, char side, char triangle, char op, char diagonal,
     }
     /* X op(T) = B is equivalent to op(T)^T X^T = B^T. For 'C' the transpose of T^H is conj(T), so
      * everything except T is conjugated instead. */
-    const int right = side == 'R', conjugate = right && op == 'C' && dtype >> 1;
+    const int right = side == 'R';
+    const int conjugate = right && op == 'C' && dtype >> 1;
     char first = op;
     if (right) {
         x = hs__transposed(x);

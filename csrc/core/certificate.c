@@ -10,7 +10,8 @@ hs_status hs_certificate_of(const char *objective, int32_t sense, double value, 
         return HS_ERROR_VALUE;
     if (!(value >= 0.0) || isinf(value) || !(bound >= 0.0)) return HS_ERROR_VALUE;
     bound = sense == HS_MINIMISED ? fmin(bound, value) : fmax(bound, value);
-    const double low = fmin(value, bound), high = fmax(value, bound);
+    const double low = fmin(value, bound);
+    const double high = fmax(value, bound);
     *certificate = (hs_certificate){.objective = objective,
                                     .sense = sense,
                                     .optimal = high <= low * (1.0 + HS_EQUAL),

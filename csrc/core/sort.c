@@ -98,6 +98,7 @@ hs_status hs__sort(int32_t p, const double *keys, int32_t *order)
 
 int hs__ascending(const void *x, const void *y)
 {
-    const double a = *(const double *)x, b = *(const double *)y;
+    const double a = *(const double *)x;
+    const double b = *(const double *)y;
     return (a > b) - (a < b);
 }

@@ -12,7 +12,8 @@ int64_t hs_factor_block(int32_t kind, int64_t m, int64_t n, int32_t dtype, int32
     if (kind < HS_LU || kind > HS_QR || dtype < 0 || dtype > 3) return 0;
     hs__column_type type;
     hs__column_type_init(&type, hs__kernel_current(), dtype);
-    const int64_t rank = hs__min(m, n), across = type.slice.across;
+    const int64_t rank = hs__min(m, n);
+    const int64_t across = type.slice.across;
     int choice = 0;
     /* Each worker needs some blocks, and must not wait long for a panel: with more than two workers
      * the blocks are narrower. The width also decides how results are rounded, as so many terms are

@@ -29,8 +29,12 @@ static void rows_of_u(const hs__halving *h, int64_t at, int64_t half, int64_t wi
 {
     const hs__panel_strips *f = h->strips;
     const hs__column_type *t = f->type;
-    const int32_t across = t->panel.across, tile = t->panel.u.tile, parts = t->parts;
-    const int64_t right = at + half, cols = width - half, bytes = hs__u_bytes(t, &t->panel, half);
+    const int32_t across = t->panel.across;
+    const int32_t tile = t->panel.u.tile;
+    const int32_t parts = t->parts;
+    const int64_t right = at + half;
+    const int64_t cols = width - half;
+    const int64_t bytes = hs__u_bytes(t, &t->panel, half);
     for (int64_t j = 0; j < cols; j += across) {
         char *to = f->packed + j / across * bytes;
         const int64_t n = hs__min(across, cols - j);
@@ -67,7 +71,8 @@ static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
     const hs__column_type *t = f->type;
     hs__task_data *x = ((const factoring *)(const void *)halving)->x;
     double l[HS__BASE_COLUMNS][HS__BASE_COLUMNS][2], inverse[HS__BASE_COLUMNS][2];
-    const int precise = t->real == 8, complex = t->parts == 2;
+    const int precise = t->real == 8;
+    const int complex = t->parts == 2;
     for (int32_t j = 0; j < width; j++) {
         for (int32_t i = j; i < width; i++) {
             const char *from = hs__in_panel(f, at + i, at + j);

@@ -25,7 +25,8 @@ static hs__strip_form make_form(const hs__blocking *kernel, int32_t real_type, i
 
 void hs__column_type_init(hs__column_type *t, const hs__kernel *kernel, int32_t dtype)
 {
-    const int32_t real_type = dtype & 1, parts = 1 + (dtype >> 1);
+    const int32_t real_type = dtype & 1;
+    const int32_t parts = 1 + (dtype >> 1);
     const hs__blocking *blocking = &kernel->real[real_type];
     *t = (hs__column_type){
         .kernel = blocking, .dtype = dtype, .parts = parts, .real = hs__real_bytes(dtype)};
@@ -124,7 +125,8 @@ int64_t hs__strips_at_once(const hs__column_type *t, int64_t width)
 void hs__subtract(const hs__column_type *t, const hs__packed_panel *p, int64_t s0, int64_t end,
                   char *slice, const char *u)
 {
-    const int32_t rows = t->slice.rows, across = t->slice.across;
+    const int32_t rows = t->slice.rows;
+    const int32_t across = t->slice.across;
     const int64_t width = p->width;
     const int64_t size = hs__l_bytes(t, &t->slice, width);
     const int64_t top = hs__top_strips(&t->slice, width);
@@ -171,7 +173,8 @@ static int is_same(const hs__matrix *from, int64_t col, const char *slice)
 void hs__columns_load(const hs__column_type *t, hs__matrix from, int64_t first,
                       const hs__columns *block, const double *factor, char *work, hs__member *self)
 {
-    const int64_t across = t->slice.across, e = (int64_t)t->element;
+    const int64_t across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
         char *slice = hs__slice_at(t, block, j);
         const int64_t cols = hs__min(across, block->cols - j);
@@ -203,7 +206,8 @@ static void put_elements(const hs__matrix *to, int64_t row, int64_t col, int64_t
 static void put_square(const hs__column_type *t, const char *from, int64_t rows, int64_t cols,
                        const hs__matrix *to, int64_t row, int64_t col, int lower, char *square)
 {
-    const int64_t across = t->slice.across, e = (int64_t)t->element;
+    const int64_t across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
     hs__to_rows(t, rows, across, from, across, 1, square);
     /* for these short lines, hs__copy would take a hundredth of the whole time */
     for (int64_t l = 0; l < cols; l++) {
@@ -216,7 +220,8 @@ static void put_square(const hs__column_type *t, const char *from, int64_t rows,
 void hs__columns_copy(const hs__column_type *t, const hs__columns *block, int64_t first,
                       hs__matrix to, char *square, hs__member *self)
 {
-    const int64_t across = t->slice.across, e = (int64_t)t->element;
+    const int64_t across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
         const char *slice = hs__slice_at(t, block, j);
         for (int64_t i = first; i < block->m; i += across)
@@ -236,7 +241,9 @@ void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__m
                        hs__kept kept, int64_t diagonal, int64_t first, int64_t count,
                        const int32_t *pivots, char *work, hs__member *self)
 {
-    const int64_t m = block->m, across = t->slice.across, e = (int64_t)t->element;
+    const int64_t m = block->m;
+    const int64_t across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
     char *square = work + hs__slice_bytes(t, m);
     int32_t *rows = (int32_t *)(void *)(square + across * across * e);
     for (int64_t i = 0; i < m && count; i++) rows[i] = (int32_t)i;
@@ -246,7 +253,8 @@ void hs__columns_store(const hs__column_type *t, const hs__columns *block, hs__m
         rows[pivots[i]] = row;
     }
     for (int64_t j = 0; j < block->cols && !hs__attend(self); j += across) {
-        const int64_t cols = hs__min(across, block->cols - j), begin = kept ? diagonal + j : 0;
+        const int64_t cols = hs__min(across, block->cols - j);
+        const int64_t begin = kept ? diagonal + j : 0;
         const char *slice = hs__slice_at(t, block, j);
         const char *from = count || is_same(&to, j, slice) ? work : slice;
         if (count)

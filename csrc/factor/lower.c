@@ -11,7 +11,8 @@
 
 void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
 {
-    const double least = t->real == 8 ? DBL_MIN : FLT_MIN, power = t->real == 8 ? 0x1p200 : 0x1p60;
+    const double least = t->real == 8 ? DBL_MIN : FLT_MIN;
+    const double power = t->real == 8 ? 0x1p200 : 0x1p60;
     double re = t->real == 8 ? ((const double *)pivot)[0] : ((const float *)pivot)[0];
     double im = 0.0;
     if (t->parts == 2) im = t->real == 8 ? ((const double *)pivot)[1] : ((const float *)pivot)[1];
@@ -27,11 +28,13 @@ void hs__invert(const hs__column_type *t, const char *pivot, double scale[3])
     if (t->parts == 1) {
         scale[1] = 1.0 / re;
     } else if (fabs(re) >= fabs(im)) { /* Smith's method */
-        const double ratio = im / re, divisor = re + im * ratio;
+        const double ratio = im / re;
+        const double divisor = re + im * ratio;
         scale[1] = 1.0 / divisor;
         scale[2] = -ratio / divisor;
     } else {
-        const double ratio = re / im, divisor = im + re * ratio;
+        const double ratio = re / im;
+        const double divisor = im + re * ratio;
         scale[1] = ratio / divisor;
         scale[2] = -1.0 / divisor;
     }
@@ -58,7 +61,8 @@ void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs_
         hs__load_all(x, block, work, self);
         return;
     }
-    const int64_t first = hs__block_first(&x->blocks, block), across = t->slice.across;
+    const int64_t first = hs__block_first(&x->blocks, block);
+    const int64_t across = t->slice.across;
     for (int64_t j = 0; j < to->cols && !hs__attend(self); j += across) {
         char *slice = hs__slice_at(t, to, j);
         memset(slice, 0, hs__slice_bytes(t, to->m));
@@ -85,13 +89,16 @@ size_t hs__lower_bytes(const hs__column_type *t, int64_t m, int64_t width, int64
 static void solve_slice(const hs__column_type *t, const hs__packed_panel *p, char *x,
                         const double (*scales)[3], char *packed)
 {
-    const int32_t rows = t->slice.rows, across = t->slice.across, tile = t->slice.u.tile;
+    const int32_t rows = t->slice.rows;
+    const int32_t across = t->slice.across;
+    const int32_t tile = t->slice.u.tile;
     const int64_t width = p->width;
     const int64_t size = hs__l_bytes(t, &t->slice, width);
     const int64_t row_bytes = across * (int64_t)t->element;
     const int direct = hs__is_packed(t, x);
     for (int64_t s = 0, top = hs__top_strips(&t->slice, width); s < top; s++) {
-        const int64_t i = s * rows, h = hs__min(rows, width - i);
+        const int64_t i = s * rows;
+        const int64_t h = hs__min(rows, width - i);
         const char *l = p->strips + s * size;
         const char *u = direct ? x : packed;
         char *c = x + i * row_bytes;

@@ -55,7 +55,8 @@ static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
     /* a factoring begins with its halving */
     hs__task_data *data = ((const factoring *)(const void *)halving)->x;
     const hs__column_type *t = f->type;
-    const int64_t strip = at / t->panel.rows, above = strip * t->panel.rows;
+    const int64_t strip = at / t->panel.rows;
+    const int64_t above = strip * t->panel.rows;
     const hs__strips strips = {hs__in_strip(f, strip, at), f->count - strip,
                                f->strip_bytes / (int64_t)t->real, hs__column_step(t),
                                t->panel.l.tile};

@@ -46,7 +46,8 @@ static work_parts parts_of(const hs__qr_type *type, int64_t width, int64_t cols,
 
 size_t hs__qr_bytes(const hs__qr_type *type, int64_t cols)
 {
-    const int64_t most = hs__max(cols, PANEL), together = hs__max(most, TOGETHER);
+    const int64_t most = hs__max(cols, PANEL);
+    const int64_t together = hs__max(most, TOGETHER);
     const int64_t elements =
         most * most + 2 * most * together + hs__qr_packed(together) + PANEL * PANEL;
     return (size_t)elements * type->element + 6 * 64;
@@ -201,7 +202,8 @@ static void turn_band(const hs__qr_type *type, int64_t n, int64_t j, int64_t col
 void hs__qr_form(const hs__qr_type *type, const hs__qr_part *part, const void *v, int64_t ld,
                  const void *t, int64_t t_ld, const void *seed, void *q, int64_t q_ld, void *work)
 {
-    const int64_t n = part->cols, bad = bad_column(type, n, t, t_ld);
+    const int64_t n = part->cols;
+    const int64_t bad = bad_column(type, n, t, t_ld);
     const size_t e = type->element;
     const work_parts p = parts_of(type, n, n, work);
     if (n == 0) return;
@@ -301,7 +303,8 @@ static int factor_columns(factoring *f, int64_t first, int64_t width)
                             t_at(f, first, first), f->t_ld);
         return f->self && hs__attend(f->self);
     }
-    const int64_t left = hs__round_up(width / 2, HS__QR_LEAF), right = width - left;
+    const int64_t left = hs__round_up(width / 2, HS__QR_LEAF);
+    const int64_t right = width - left;
     if (factor_columns(f, first, left)) return 1;
     hs__qr_apply(type, rows_of(f, first + left) - first, left, x_at(f, first, first), f->ld,
                  t_at(f, first, first), f->t_ld, 1, right, x_at(f, first, first + left), f->ld,
@@ -314,7 +317,8 @@ static int factor_columns(factoring *f, int64_t first, int64_t width)
 int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x, int64_t ld,
                        void *tau, void *t, int64_t t_ld, void *work, hs__member *self)
 {
-    const int64_t count = part->reflectors, width = t ? count : PANEL;
+    const int64_t count = part->reflectors;
+    const int64_t width = t ? count : PANEL;
     const work_parts p = parts_of(type, hs__max(part->cols, PANEL),
                                   hs__max(hs__max(part->cols, PANEL), TOGETHER), work);
     factoring f = {.type = type,
@@ -327,7 +331,8 @@ int hs__qr_factor_part(const hs__qr_type *type, const hs__qr_part *part, void *x
                    .t_ld = t ? t_ld : PANEL,
                    .self = self};
     for (int64_t first = 0; first < count; first += width) {
-        const int64_t own = hs__min(width, count - first), end = first + own;
+        const int64_t own = hs__min(width, count - first);
+        const int64_t end = first + own;
         f.origin = first;
         if (factor_columns(&f, first, own)) return 1;
         hs__qr_apply(type, rows_of(&f, end) - first, own, x_at(&f, first, first), ld,

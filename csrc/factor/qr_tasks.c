@@ -56,7 +56,8 @@ static size_t make_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 {
     hs__qr_type type;
     hs__qr_type_init(&type, t->dtype);
-    const int64_t e = (int64_t)t->element, across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
+    const int64_t across = t->slice.across;
     return (size_t)(align_bytes(rows * width * e) + align_bytes(width * width * e) +
                     align_bytes(across * across * e)) +
            hs__qr_bytes(&type, width);
@@ -115,7 +116,8 @@ static int factor_panel(hs__task_data *x, int32_t k, char *memory, hs__member *s
     const hs__packed_panel *p = &x->panel[k];
     const hs__columns *block = &x->columns[k];
     const reflectors r = reflectors_in(t, p, memory);
-    const int64_t e = (int64_t)t->element, across = t->slice.across;
+    const int64_t e = (int64_t)t->element;
+    const int64_t across = t->slice.across;
     const hs__columns own = {block->slices, block->last, block->m, p->width};
     hs__columns_copy(t, &own, p->first, (hs__matrix){r.v, e, p->rows, p->width, 1, p->rows},
                      r.square, self);
@@ -271,7 +273,8 @@ static void subtract_product(const hs__column_type *t, const hs__packed_panel *p
             const char *u = all + j / across * hs__u_bytes(t, f, p->width);
             /* The strips of the diagonal block are a triangle. */
             for (int64_t s = s0; s < top && s < end; s++) {
-                const int64_t i = s * f->rows, h = hs__min(f->rows, p->width - i);
+                const int64_t i = s * f->rows;
+                const int64_t h = hs__min(f->rows, p->width - i);
                 const char *l = p->strips + s * hs__l_bytes(t, f, p->width);
                 hs__strip_multiply(t, f, h, across, i + h, l, u, slice + i * row, across, l, u);
             }
@@ -369,7 +372,9 @@ static int open_reflectors(hs__task_data *x, int32_t k, char *memory, hs__member
     const hs__column_type *t = &x->type;
     const hs__packed_panel *p = &x->panel[k];
     const reflectors r = reflectors_in(t, p, memory);
-    const int64_t e = (int64_t)t->element, rows = p->rows, width = p->width;
+    const int64_t e = (int64_t)t->element;
+    const int64_t rows = p->rows;
+    const int64_t width = p->width;
     hs__copy(self, (hs__matrix){r.v, t->element, rows, width, 1, rows},
              hs__part(&x->reflectors, p->first, p->first, rows, width));
     if (hs__stopped(self)) return 1;
@@ -411,7 +416,8 @@ static const hs__task_kind product_tasks = {.panel_bytes = panel_bytes,
 /* Returns the number of reflectors before the first one that has seen NaN or infinities. */
 static int64_t finite_reflectors(const hs_factor *qr)
 {
-    const int64_t count = hs__min(qr->m, qr->n), e = hs__element_bytes(qr->dtype);
+    const int64_t count = hs__min(qr->m, qr->n);
+    const int64_t e = hs__element_bytes(qr->dtype);
     int64_t i = 0;
     while (i < count && hs__qr_is_finite(qr->dtype, (const char *)qr->tau + i * e)) i++;
     return i;

@@ -37,7 +37,10 @@ static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y,
 static void NAME(substitute)(const triangle *a, const hs__matrix *b)
 {
     const TYPE *t = (const TYPE *)(const void *)a->t.data;
-    const int64_t n = a->t.rows, rs = a->t.row_stride, cs = a->t.col_stride, s = b->row_stride;
+    const int64_t n = a->t.rows;
+    const int64_t rs = a->t.row_stride;
+    const int64_t cs = a->t.col_stride;
+    const int64_t s = b->row_stride;
     const int by_rows = cs == 1 || cs == -1;
     for (int64_t j = 0; j < b->cols; j++) {
         TYPE *x = (TYPE *)(void *)hs__at(b, 0, j);

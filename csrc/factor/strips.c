@@ -24,7 +24,8 @@ static void pack_strip(const hs__panel_strips *f, const hs__strip_form *form, in
                        const hs__columns *block, char *to)
 {
     const hs__column_type *t = f->type;
-    const int64_t across = t->slice.across, rows = hs__rows_of_strip(form, f->rows, f->width, s);
+    const int64_t across = t->slice.across;
+    const int64_t rows = hs__rows_of_strip(form, f->rows, f->width, s);
     const int64_t first =
         (f->first + hs__row_of_strip(form, f->width, s)) * across * (int64_t)t->element;
     const int64_t column = (int64_t)t->parts * form->l.tile * (int64_t)t->real;
@@ -61,8 +62,11 @@ int hs__strips_close(const hs__panel_strips *strips, const hs__packed_panel *pan
 {
     const hs__column_type *t = strips->type;
     const hs__strip_form *const l = &t->slice;
-    const int64_t width = strips->width, across = l->across, e = (int64_t)t->element;
-    const int64_t size = hs__l_bytes(t, l, width), count = hs__strip_count(l, panel->rows, width);
+    const int64_t width = strips->width;
+    const int64_t across = l->across;
+    const int64_t e = (int64_t)t->element;
+    const int64_t size = hs__l_bytes(t, l, width);
+    const int64_t count = hs__strip_count(l, panel->rows, width);
     for (int64_t s = 0, packed = 0; s < strips->count; s++) {
         if (hs__attend(strips->self)) return 1;
         const int64_t row = hs__row_of_strip(&t->panel, width, s);
@@ -98,7 +102,8 @@ int hs__strips_repack(const hs__column_type *t, const hs__packed_panel *panel,
 void hs__strips_update(hs__panel_strips *strips, int64_t at, int64_t half, int64_t width)
 {
     const hs__column_type *t = strips->type;
-    const int32_t rows = t->panel.rows, across = t->panel.across;
+    const int32_t rows = t->panel.rows;
+    const int32_t across = t->panel.across;
     const int64_t right = at + half;
     const int64_t cols = width - half;
     const int64_t bytes = hs__u_bytes(t, &t->panel, half);

@@ -145,7 +145,8 @@ static hs_status substitute_columns(const solver *s, const triangle *a, const hs
 static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__matrix *b,
                                 int identity)
 {
-    const int64_t n = a->t.rows, cols = b->cols;
+    const int64_t n = a->t.rows;
+    const int64_t cols = b->cols;
     hs__tasks tasks = hs__tasks_of(&system_tasks, s->pool, &s->options, NULL);
     tasks.run.lease = s->lease;
     tasks.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);

@@ -70,7 +70,8 @@ static int is_packed(const hs__matrix *q) { return q->col_stride == 1 && q->row_
 static size_t scratch_bytes(const tall_run *job, scratch *parts, char *memory)
 {
     const int64_t n = job->tall->n;
-    const size_t e = job->type.element, x = padded_bytes(job->most * (n + job->tall->k), e);
+    const size_t e = job->type.element;
+    const size_t x = padded_bytes(job->most * (n + job->tall->k), e);
     const int copied = job->q.data && !in_lines(&job->q) && !is_packed(&job->q);
     const size_t v = copied ? padded_bytes(job->most * n, e) : 0;
     const size_t seed = job->q.data ? padded_bytes(n * n, e) : 0;
@@ -226,7 +227,8 @@ static int go_up(tall_run *job, hs__member *self, node *x)
 static int form_q(tall_run *job, hs__member *self, const node *x, hs__matrix v, const scratch *s)
 {
     enum { ROWS = 384 };
-    const int64_t n = job->tall->n, line = LINE / (int64_t)job->type.element;
+    const int64_t n = job->tall->n;
+    const int64_t line = LINE / (int64_t)job->type.element;
     const int whole = x->children || is_packed(&job->q);
     const int64_t ld =
         whole ? x->ld : hs__min(x->ld, (hs__ceil_div(hs__max(n, ROWS), line) | 1) * line);
@@ -344,7 +346,8 @@ static int32_t lay_out_blocks(tall_run *job, node *nodes)
     const int64_t m = job->tall->m;
     const int64_t line = LINE / (int64_t)job->type.element;
     const int64_t rows = block_rows(job->tall, job->type.element);
-    const int64_t count = hs__max(1, m / rows), pairs = hs__max(0, m - count * rows) / (2 * line);
+    const int64_t count = hs__max(1, m / rows);
+    const int64_t pairs = hs__max(0, m - count * rows) / (2 * line);
     for (int64_t i = 0; nodes && i < count; i++) {
         const int64_t first = i * rows + pairs * i / count * 2 * line;
         const int64_t next = (i + 1) * rows + pairs * (i + 1) / count * 2 * line;

@@ -108,7 +108,8 @@ static char *open_panels(hs__tasks *tasks, hs__task_domain *domain, int32_t work
 static hs_status open_scratch(hs__tasks *tasks)
 {
     const hs__factor_blocks *b = &tasks->x.blocks;
-    const int64_t width = panel_width(tasks), m = b->m;
+    const int64_t width = panel_width(tasks);
+    const int64_t m = b->m;
     const size_t slice = hs__slice_bytes(tasks->x.types[b->count - 1], m);
     char *last = NULL;
     size_t own = 0;
@@ -186,7 +187,8 @@ static hs_status open_domains(hs__tasks *tasks)
  * late, and the last blocks, which have the most work, are assigned first. */
 static hs_status assign_owners(hs__tasks *tasks, int32_t *owner)
 {
-    const int32_t p = tasks->workers, count = tasks->x.blocks.count;
+    const int32_t p = tasks->workers;
+    const int32_t count = tasks->x.blocks.count;
     if (tasks->grid) {
         const hs_status status =
             hs__factor_map_init(&tasks->map, &tasks->x.blocks, p, tasks->given_owner, 1);

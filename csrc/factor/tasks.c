@@ -141,7 +141,8 @@ static void do_update(hs__tasks *tasks, hs__member *self, int32_t k, int32_t blo
         atomic_store(&state->claimed, state->begin);
         atomic_store(&state->done, state->begin);
     } else {
-        const double start = hs__since_start(&tasks->run), work = work_of(tasks, k, block);
+        const double start = hs__since_start(&tasks->run);
+        const double work = work_of(tasks, k, block);
         tasks->kind->update(data_of(tasks, block), k, block, hs__task_memory(tasks, self), self);
         tasks->done_by[self->worker] += work;
         hs__task_end(tasks, self, k, block, start, work);
@@ -272,7 +273,8 @@ static int make_for_others(hs__tasks *tasks, hs__member *self)
 {
     for (int32_t s = 0; s < tasks->domains; s++) {
         hs__task_domain *domain = &tasks->domain[s];
-        const int32_t k = atomic_load(&domain->packed), before = k - HS__PANEL_BUFFERS;
+        const int32_t k = atomic_load(&domain->packed);
+        const int32_t before = k - HS__PANEL_BUFFERS;
         if (s == tasks->domain_of[self->worker] || k >= tasks->x.panels) continue;
         if (before >= 0 && atomic_load(&tasks->finished[before]) < tasks->updates[before]) continue;
         if (claim_next(&domain->taken, k)) {
@@ -353,7 +355,9 @@ void hs__task_steps(hs__tasks *tasks, hs__member *self)
     int32_t last = all ? panels : count - 1;
     while (!all && last >= 0 && tasks->block[last].owner != self->worker) last--;
     for (int32_t k = -1; k < panels && k < last && !hs__stopped(self); k++) {
-        const int32_t next = k + 1, is_next = next < panels, late = late_panel && k >= 0;
+        const int32_t next = k + 1;
+        const int32_t is_next = next < panels;
+        const int32_t late = late_panel && k >= 0;
         await_panel(tasks, self, k);
         if (k >= 0 && !hs__stopped(self)) record_message(tasks, self, k);
         if (is_next && !late) make_own_panel(tasks, self, next);

@@ -70,7 +70,8 @@ static void distribute_after(bytes *in)
 
 static void distribute_batch(bytes *in)
 {
-    const int32_t rows = draw_small(in, 4) - (take_byte(in) == 255), p = draw_small(in, 4);
+    const int32_t rows = draw_small(in, 4) - (take_byte(in) == 255);
+    const int32_t p = draw_small(in, 4);
     const taste kind = taste_of(in);
     const int64_t cells = rows > 0 ? (int64_t)rows * p : 0;
     int64_t *n = new_buffer(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n);
@@ -88,7 +89,8 @@ static void distribute_batch(bytes *in)
 static void distribute_profile(bytes *in)
 {
     enum { N = 70 };
-    const int32_t n = draw_small(in, pick_below(in, 4) ? 8 : N - 1), p = draw_small(in, 4);
+    const int32_t n = draw_small(in, pick_below(in, 4) ? 8 : N - 1);
+    const int32_t p = draw_small(in, 4);
     const taste kind = taste_of(in);
     const int64_t width = n + 1;
     double *times = draw_values(in, p * width, kind);
@@ -184,7 +186,8 @@ static void lu(bytes *in)
                                 NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
-    const int64_t rank = m < n ? m : n, panels = (rank + block - 1) / block;
+    const int64_t rank = m < n ? m : n;
+    const int64_t panels = (rank + block - 1) / block;
     HOLDS(*tasks == panels * blocks - panels * (panels - 1) / 2);
     HOLDS(*messages >= 0 && *messages <= panels * p);
     hs_factor_task *task = new_output(in, (size_t)*tasks * sizeof *task);
@@ -247,7 +250,8 @@ static void best_grid(bytes *in, int32_t n, int32_t p, const double *t, double l
 
 static void grid(bytes *in)
 {
-    const int32_t n = draw_small(in, 9) - (take_byte(in) == 255), p = draw_small(in, 5);
+    const int32_t n = draw_small(in, 9) - (take_byte(in) == 255);
+    const int32_t p = draw_small(in, 5);
     const int32_t size = n > 0 ? n * n : 0;
     const double *t = draw_values(in, p, taste_of(in));
     double *bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);

@@ -24,9 +24,11 @@ static double least_total(int32_t rows, int32_t cols, const double *costs, int32
 
 static void assign_rows(bytes *in, int whole)
 {
-    const int32_t rows = draw_small(in, MOST_ROWS), cols = draw_small(in, MOST_ROWS);
-    const int maximise = pick_below(in, 2), kind = pick_below(in, 4),
-              holes = pick_below(in, 4) == 0;
+    const int32_t rows = draw_small(in, MOST_ROWS);
+    const int32_t cols = draw_small(in, MOST_ROWS);
+    const int maximise = pick_below(in, 2);
+    const int kind = pick_below(in, 4);
+    const int holes = pick_below(in, 4) == 0;
     ptrdiff_t stride = cols + (const ptrdiff_t[]){0, 1, 7}[pick_below(in, 3)];
     const int backwards = pick_below(in, 4) == 0;
     const size_t extent = rows > 0 ? (size_t)((rows - 1) * stride + cols) : 0;
@@ -113,7 +115,8 @@ static void assign_whole(bytes *in) { assign_rows(in, 1); }
 
 static void axial(bytes *in)
 {
-    const int32_t p = draw_small(in, 5) - (take_byte(in) == 255), size = p > 0 ? p * p * p : 0;
+    const int32_t p = draw_small(in, 5) - (take_byte(in) == 255);
+    const int32_t size = p > 0 ? p * p * p : 0;
     const int kind = pick_below(in, 4);
     int64_t *weights = new_buffer(in, (size_t)size * sizeof *weights);
     for (int32_t e = 0; e < size; e++)
@@ -151,9 +154,11 @@ static double bound_of(bytes *in, taste kind)
 
 static void tasks(bytes *in)
 {
-    const int32_t p = draw_small(in, 6), slots = draw_small(in, 8) - (take_byte(in) == 255);
+    const int32_t p = draw_small(in, 6);
+    const int32_t slots = draw_small(in, 8) - (take_byte(in) == 255);
     const taste kind = taste_of(in);
-    const double bound = bound_of(in, kind), *t = draw_values(in, p, kind);
+    const double bound = bound_of(in, kind);
+    const double *t = draw_values(in, p, kind);
     const double send =
         pick_below(in, 4) ? draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
     const double receive =
@@ -168,7 +173,8 @@ static void tasks(bytes *in)
     for (size_t e = 0; e < size && !status; e++) {
         HOLDS(counts[e] >= -(INT64_C(1) << 53) && counts[e] <= INT64_C(1) << 53);
         HOLDS(e % (size_t)slots == 0 || counts[e] <= counts[e - 1]);
-        const int32_t i = (int32_t)(e / (size_t)slots), j = (int32_t)(e % (size_t)slots) + 1;
+        const int32_t i = (int32_t)(e / (size_t)slots);
+        const int32_t j = (int32_t)(e % (size_t)slots) + 1;
         const double left = bound - j * send - (receive_slots ? receive_slots[i] : 0) * receive;
         if (is_tame(kind) && counts[e] > -1000 && counts[e] < 1000)
             HOLDS((double)counts[e] * t[i] <= left + 1e-9 * bound &&
@@ -205,7 +211,8 @@ static void links(bytes *in)
 {
     const int32_t p = draw_small(in, 5);
     const taste kind = taste_of(in);
-    const double bound = bound_of(in, kind), *t = draw_values(in, p, kind);
+    const double bound = bound_of(in, kind);
+    const double *t = draw_values(in, p, kind);
     double *sends = draw_values_or_zeros(in, p, kind);
     double *receives = pick_below(in, 2) ? draw_values_or_zeros(in, p, kind) : NULL;
     int32_t *enrolled = new_output(in, sizeof *enrolled);

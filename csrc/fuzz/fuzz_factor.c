@@ -97,10 +97,11 @@ static void make_definite(bytes *in, const matrix *a, int64_t bad)
 
 static void cholesky(bytes *in)
 {
-    const int dtype = pick_below(in, 4), in_place = pick_below(in, 2);
+    const int dtype = pick_below(in, 4);
+    const int in_place = pick_below(in, 2);
     const int32_t p = 1 + pick_below(in, MOST_POOL);
-    const int64_t n = draw_side(in, dtype),
-                  bad = n && pick_below(in, 4) == 0 ? take_byte(in) % n : -1;
+    const int64_t n = draw_side(in, dtype);
+    const int64_t bad = n && pick_below(in, 4) == 0 ? take_byte(in) % n : -1;
     const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix other = in_place ? f : matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix *const a = in_place ? &f : &other;
@@ -127,7 +128,9 @@ static void cholesky(bytes *in)
 /* Checks |Q^H Q - I| and |Q R - A|. */
 static void check_qr(const matrix *q, const matrix *f, const matrix *a)
 {
-    const int64_t m = f->rows, n = f->cols, rank = m < n ? m : n;
+    const int64_t m = f->rows;
+    const int64_t n = f->cols;
+    const int64_t rank = m < n ? m : n;
     const double limit = LIMIT * rounding_of(f->dtype) * (double)(m + n + 1);
     for (int64_t i = 0; i < q->cols; i++)
         for (int64_t j = 0; j <= i; j++) {
@@ -147,8 +150,9 @@ static void check_qr(const matrix *q, const matrix *f, const matrix *a)
 
 static void qr(bytes *in)
 {
-    const int dtype = pick_below(in, 4), in_place = pick_below(in, 2),
-              strange = take_byte(in) > 250;
+    const int dtype = pick_below(in, 4);
+    const int in_place = pick_below(in, 2);
+    const int strange = take_byte(in) > 250;
     const int32_t p = 1 + pick_below(in, MOST_POOL);
     int64_t m = draw_side(in, dtype);
     int64_t n = pick_below(in, 2) ? m : draw_side(in, dtype);
@@ -193,9 +197,10 @@ static void triangular(bytes *in)
     const int upper = pick_below(in, 2);
     const int unit = pick_below(in, 2);
     const int singular = pick_below(in, 16) == 0;
-    const int64_t n = draw_side(in, dtype),
-                  cols = pick_below(in, 2) ? pick_below(in, 9) : draw_side(in, dtype);
-    const matrix t = matrix_of(in, dtype, n, n, 0, 0.0), b = matrix_of(in, dtype, n, cols, 0, 0.0);
+    const int64_t n = draw_side(in, dtype);
+    const int64_t cols = pick_below(in, 2) ? pick_below(in, 9) : draw_side(in, dtype);
+    const matrix t = matrix_of(in, dtype, n, n, 0, 0.0);
+    const matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
             put_value(&t, i, j,
@@ -228,9 +233,11 @@ static void triangular(bytes *in)
 
 static void inverse(bytes *in)
 {
-    const int dtype = pick_below(in, 4), singular = pick_below(in, 16) == 0;
+    const int dtype = pick_below(in, 4);
+    const int singular = pick_below(in, 16) == 0;
     const int32_t p = 1 + pick_below(in, MOST_POOL);
-    const int64_t n = draw_side(in, dtype), shift = n ? take_byte(in) % n : 0;
+    const int64_t n = draw_side(in, dtype);
+    const int64_t shift = n ? take_byte(in) % n : 0;
     const matrix f = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix a = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix x = matrix_of(in, dtype, n, n, 0, NAN);

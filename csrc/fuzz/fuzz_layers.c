@@ -103,7 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const int any = take_byte(in);
     const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const int none = 0, *cancel = pick_below(in, 2) ? &none : NULL;
+    const int none = 0;
+    const int *cancel = pick_below(in, 2) ? &none : NULL;
     hs_layers problem = {.mode = any > 250 ? pick_below(in, 7) - 2 : pick_below(in, 4), .p = p};
     problem.layers = any % 8 == 0   ? draw_extreme(in)
                      : any % 8 == 1 ? (int64_t)(take_word(in) >> (11 + pick_below(in, 50)))

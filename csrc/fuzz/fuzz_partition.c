@@ -97,7 +97,8 @@ static void check_tiling(bytes *in, int32_t p, const double *areas, const int32_
                          int32_t length)
 {
     next_call(in);
-    const int64_t m = draw_side(in), n = draw_side(in);
+    const int64_t m = draw_side(in);
+    const int64_t n = draw_side(in);
     int32_t *workers = new_output(in, 2 * (size_t)p * sizeof *workers);
     int32_t *pieces = new_output(in, sizeof *pieces);
     int64_t *rects = new_output(in, 8 * (size_t)p * sizeof *rects);
@@ -126,12 +127,14 @@ static void readers(bytes *in)
     const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
     int32_t *plan = new_buffer(in, (size_t)size * sizeof *plan);
-    const int strange = take_byte(in) > 240, parts = pick_below(in, 2);
+    const int strange = take_byte(in) > 240;
+    const int parts = pick_below(in, 2);
     int32_t depth = 0;
     int32_t next = 0;
     /* mostly entries that a plan may have at this place */
     for (int32_t k = 0; k < size; k++) {
-        const int op = pick_below(in, 8), needs = (const int[]){2, 2, 5, 2, 3}[op % 5];
+        const int op = pick_below(in, 8);
+        const int needs = (const int[]){2, 2, 5, 2, 3}[op % 5];
         const int ends = size - k < depth;
         if (strange && pick_below(in, 6) == 0)
             plan[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -6, p}[pick_below(in, 4)];
@@ -155,10 +158,9 @@ static void planners(bytes *in)
     const double *areas = draw_values_or_zeros(in, p, kind);
     const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
     const double aspect = aspect_of(in, kind);
-    const int none = 0, stop = 1,
-              *cancel = take_byte(in) > 250 ? &stop
-                        : pick_below(in, 2) ? &none
-                                            : NULL;
+    const int none = 0;
+    const int stop = 1;
+    const int *cancel = take_byte(in) > 250 ? &stop : pick_below(in, 2) ? &none : NULL;
     const int method = pick_below(in, 10);
     int32_t *plan = new_output(in, 2 * (size_t)p * sizeof *plan);
     int32_t *length = new_output(in, sizeof *length);
@@ -361,7 +363,8 @@ static void contiguous(bytes *in)
     const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
     const double *areas = draw_values_or_zeros(in, p, kind);
-    const int64_t m = draw_side(in), n = draw_side(in);
+    const int64_t m = draw_side(in);
+    const int64_t n = draw_side(in);
     int32_t *workers = new_output(in, 3 * (size_t)p * sizeof *workers);
     int32_t *pieces = new_output(in, sizeof *pieces);
     int64_t *rects = new_output(in, 12 * (size_t)p * sizeof *rects);
@@ -396,7 +399,9 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
             HOLDS(is_near(boxes[6 * i + 3] * boxes[6 * i + 4] * boxes[6 * i + 5],
                           volumes[i] / total, 1e-9));
     next_call(in);
-    const int64_t m = draw_side(in), n = draw_side(in), k = draw_side(in);
+    const int64_t m = draw_side(in);
+    const int64_t n = draw_side(in);
+    const int64_t k = draw_side(in);
     int64_t *cells = new_output(in, 6 * (size_t)p * sizeof *cells);
     status = hs_tile_cuboids(m, n, k, p, volumes, tree, length, NULL, cells);
     planner_status(in, status, 0);
@@ -526,11 +531,16 @@ static void trees(bytes *in)
 /* Zones by times, and tables of times from points. */
 static void profiles(bytes *in)
 {
-    const int32_t p = draw_small(in, 5), rows = draw_small(in, 3), cols = draw_small(in, 3);
-    const int64_t m = draw_small(in, 9), n = draw_small(in, 9), cells = m * n;
+    const int32_t p = draw_small(in, 5);
+    const int32_t rows = draw_small(in, 3);
+    const int32_t cols = draw_small(in, 3);
+    const int64_t m = draw_small(in, 9);
+    const int64_t n = draw_small(in, 9);
+    const int64_t cells = m * n;
     const taste kind = taste_of(in);
     const hs_profile_method method = (hs_profile_method)(pick_below(in, 6) - 1);
-    double *heights = draw_values(in, rows, INTEGERS), *widths = draw_values(in, cols, INTEGERS);
+    double *heights = draw_values(in, rows, INTEGERS);
+    double *widths = draw_values(in, cols, INTEGERS);
     double *points = draw_values(in, (int64_t)rows * cols, kind);
     for (int32_t k = 1; k < rows; k++) heights[k] += heights[k - 1];
     for (int32_t k = 1; k < cols; k++) widths[k] += widths[k - 1];
@@ -546,7 +556,8 @@ static void profiles(bytes *in)
     next_call(in);
     int64_t *zones = new_output(in, 4 * (size_t)p * sizeof *zones);
     hs_profile_method *found = new_output(in, sizeof *found);
-    hs_certificate *proof = new_output(in, sizeof *proof), *again = new_buffer(in, sizeof *again);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    hs_certificate *again = new_buffer(in, sizeof *again);
     const hs_effort effort = {.seed = take_byte(in)};
     const hs_status status =
         hs_partition_profile(m, n, p, times, method, &effort, NULL, found, zones, proof);

@@ -53,7 +53,8 @@ static product product_of(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
  * transpose of A as B. */
 static product product_or_triangle(bytes *in, int dtype, int64_t m, int64_t n, int64_t k)
 {
-    const int kind = pick_below(in, 12), square = kind < 4 && m * m * k <= WORK;
+    const int kind = pick_below(in, 12);
+    const int square = kind < 4 && m * m * k <= WORK;
     if (square) n = m;
     product p = product_of(in, dtype, m, n, k);
     p.x.conjugate = kind % 2;
@@ -251,7 +252,8 @@ static void by_boxes(bytes *in)
     draw_extents(in, &kernel, dtype, &m, &n, &k);
     product x = product_or_triangle(in, dtype, m, n, k);
     n = x.x.n;
-    const int how = pick_below(in, 4), strange = take_byte(in) > 250;
+    const int how = pick_below(in, 4);
+    const int strange = take_byte(in) > 250;
     boxes list = {.count = 0};
     const hs_box whole = {.height = m, .width = n, .length = k};
     test_run run = {
@@ -388,7 +390,8 @@ static void star(bytes *in)
         links[i] = 1e-9 * pick_below(in, 3);
         memory[i] = pick_below(in, 2) ? 0 : pick_below(in, 40);
     }
-    const int down = draw_cuts(in, platform.r, rows), across = draw_cuts(in, platform.s, cols);
+    const int down = draw_cuts(in, platform.r, rows);
+    const int across = draw_cuts(in, platform.s, cols);
     const int64_t count = down * across;
     hs_star_chunk *chunks = new_buffer(in, (size_t)count * sizeof *chunks);
     int64_t last[MOST_POOL] = {0};
@@ -401,8 +404,9 @@ static void star(bytes *in)
         const int64_t j = c % across;
         const int64_t h = rows[i + 1] - rows[i];
         const int64_t v = cols[j + 1] - cols[j];
-        const int32_t held = pick_below(in, 3), buffers = 1 + pick_below(in, 2),
-                      w = pick_below(in, p);
+        const int32_t held = pick_below(in, 3);
+        const int32_t buffers = 1 + pick_below(in, 2);
+        const int32_t w = pick_below(in, p);
         chunks[c] = (hs_star_chunk){.worker = w,
                                     .held = held,
                                     .buffers = buffers,

@@ -170,7 +170,8 @@ static void move_items(bytes *in, int32_t size, taste kind, const int *cancel)
 static void share_links(bytes *in, hs_ring problem, taste kind, const int *cancel)
 {
     enum { MOST_LINKS = 8 };
-    const int32_t p = problem.p < 5 ? problem.p : 5, nodes = p + pick_below(in, 3);
+    const int32_t p = problem.p < 5 ? problem.p : 5;
+    const int32_t nodes = p + pick_below(in, 3);
     problem.p = p;
     hs_ring_network net = {
         .nodes = nodes, .links = draw_small(in, MOST_LINKS), .duplex = pick_below(in, 2)};
@@ -236,10 +237,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     bytes *in = &all;
     const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const int none = 0, stop = 1,
-              *cancel = take_byte(in) > 250 ? &stop
-                        : pick_below(in, 2) ? &none
-                                            : NULL;
+    const int none = 0;
+    const int stop = 1;
+    const int *cancel = take_byte(in) > 250 ? &stop : pick_below(in, 2) ? &none : NULL;
     if (pick_below(in, 4) == 0) {
         move_items(in, p, kind, cancel);
         bytes_end(in);

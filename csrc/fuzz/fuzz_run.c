@@ -11,13 +11,16 @@ static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
 /* Checks P A = L U up to rounding, and that no multiplier is above 1; `a` is the given matrix. */
 static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const matrix *a)
 {
-    const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
+    const int64_t m = lu->m;
+    const int64_t n = lu->n;
+    const int64_t rank = m < n ? m : n;
     int64_t *order = new_buffer(in, (size_t)m * sizeof *order);
     double worst = 0.0;
     double largest = 0.0;
     for (int64_t i = 0; i < m; i++) order[i] = i;
     for (int64_t i = 0; i < rank; i++) {
-        const int64_t p = lu->pivots[i], kept = order[i];
+        const int64_t p = lu->pivots[i];
+        const int64_t kept = order[i];
         HOLDS(p >= i && p < m);
         order[i] = order[p];
         order[p] = kept;
@@ -44,7 +47,8 @@ static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const
 static void check_solution(bytes *in, hs_pool *pool, const hs_factor *lu, const matrix *a,
                            int dtype)
 {
-    const int64_t n = lu->n, cols = pick_below(in, 4) ? pick_below(in, 9) : draw_extent(in, 8);
+    const int64_t n = lu->n;
+    const int64_t cols = pick_below(in, 4) ? pick_below(in, 9) : draw_extent(in, 8);
     const int transposed = pick_below(in, 2);
     matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
     const hs_status status = hs_lu_solve(pool, lu, transposed, cols, start_of(&b), b.row_stride,
@@ -250,7 +254,8 @@ static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, 
     watched *w = context;
     HOLDS(row >= 0 && col >= 0 && height >= 1 && width >= 1 && height <= w->m - row &&
           width <= w->n - col);
-    const int64_t i = tile_at(row, w->m, w->rows), j = tile_at(col, w->n, w->cols);
+    const int64_t i = tile_at(row, w->m, w->rows);
+    const int64_t j = tile_at(col, w->n, w->cols);
     HOLDS(i >= 0 && j >= 0);
     const int64_t along = w->axis ? i : j;
     const int64_t across = w->axis ? j : i;
@@ -300,7 +305,8 @@ static void wavefront(bytes *in)
 static void stencil(bytes *in)
 {
     const int dtype = pick_below(in, 2);
-    const int64_t m = pick_below(in, 12), n = pick_below(in, 12);
+    const int64_t m = pick_below(in, 12);
+    const int64_t n = pick_below(in, 12);
     matrix x = matrix_of(in, dtype, m, n, 0, 0.0);
     hs_stencil s = {.dtype = dtype,
                     .rule = pick_below(in, 2) ? HS_SUM : HS_MIN,
@@ -324,7 +330,8 @@ static void stencil(bytes *in)
         for (int64_t j = col; j < col + width; j++) {
             double own = s.rule == HS_SUM ? 0.0 : INFINITY;
             for (int k = 0; k < 9; k++) {
-                const int64_t a = i + k / 3 - 1, b = j + k % 3 - 1;
+                const int64_t a = i + k / 3 - 1;
+                const int64_t b = j + k % 3 - 1;
                 if (a < 0 || b < 0 || a >= m || b >= n ||
                     s.weights[k] == (s.rule == HS_SUM ? 0.0 : INFINITY))
                     continue;

@@ -68,7 +68,9 @@ static void check_schedule(bytes *in, const planned *plan, int64_t message_count
                                   .sum = sum};
     HOLDS(hs_matmul_schedule(x, &given, NULL, &found) == HS_OK);
     if (!isfinite(found.makespan)) return;
-    double ready[MOST_P] = {0}, last = 0.0, port = 0.0;
+    double ready[MOST_P] = {0};
+    double last = 0.0;
+    double port = 0.0;
     for (int64_t i = 0; i < plan->count; i++) {
         const double *receive = found.receive + 2 * i;
         const double *work = found.work + 2 * i;
@@ -319,10 +321,12 @@ static void dynamic(bytes *in)
                           .beta = pick_below(in, 4) ? draw_small(in, 7) : draw_wild(in),
                           .seed = take_byte(in),
                           .changes = pick_below(in, 2) ? &changes : NULL};
-    double *volume = new_output(in, sizeof *volume), *ideal = new_output(in, sizeof *ideal);
+    double *volume = new_output(in, sizeof *volume);
+    double *ideal = new_output(in, sizeof *ideal);
     planner_status(in, hs_dynamic_bounds(&x, volume, ideal), 0);
     next_call(in);
-    double *predicted = new_output(in, sizeof *predicted), *beta = new_output(in, sizeof *beta);
+    double *predicted = new_output(in, sizeof *predicted);
+    double *beta = new_output(in, sizeof *beta);
     if (hs_dynamic_beta(&x, NULL, beta) == HS_OK) {
         HOLDS(*beta >= 0.0 && hs_dynamic_predict(&x, *beta, predicted) == HS_OK);
         HOLDS(*predicted >= 0.0 && isfinite(*predicted));

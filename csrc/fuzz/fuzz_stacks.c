@@ -35,7 +35,8 @@ static shape shape_of(bytes *in)
 static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int64_t cols,
                         int may_share, double fill)
 {
-    const int beside = pick_below(in, 2), backwards = pick_below(in, 2);
+    const int beside = pick_below(in, 2);
+    const int backwards = pick_below(in, 2);
     stacked x = {.all = matrix_of(in, dtype, beside ? rows : rows * s->items,
                                   beside ? cols * s->items : cols, 0, fill)};
     int64_t step = beside ? cols * x.all.col_stride : rows * x.all.row_stride;
@@ -115,7 +116,8 @@ static void make_regular(problem *p, int64_t zero_item, int64_t zero, int64_t sh
 
 static void check_multiply(const problem *p, int64_t item)
 {
-    const double *const x = p->x.item.alpha, *const y = p->x.item.beta;
+    const double *const x = p->x.item.alpha;
+    const double *const y = p->x.item.beta;
     const double complex alpha = x[0] + x[1] * I, beta = y[0] + y[1] * I;
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
@@ -147,7 +149,8 @@ static void check_lu(bytes *in, const problem *p, int64_t item)
     int64_t *order = new_buffer(in, (size_t)p->m * sizeof *order);
     for (int64_t i = 0; i < p->m; i++) order[i] = i;
     for (int64_t i = 0; i < p->m; i++) {
-        const int64_t other = p->x.pivots[item * p->m + i], kept = order[i];
+        const int64_t other = p->x.pivots[item * p->m + i];
+        const int64_t kept = order[i];
         HOLDS(other >= i && other < p->m);
         order[i] = order[other];
         order[other] = kept;
@@ -270,7 +273,8 @@ static void stack(bytes *in)
 static void check_tall(const matrix *a, const matrix *q, const matrix *r, const matrix *b,
                        const matrix *c, const double *residuals)
 {
-    const int64_t m = a->rows, n = a->cols;
+    const int64_t m = a->rows;
+    const int64_t n = a->cols;
     const double limit = LIMIT * rounding_of(a->dtype) * (double)(m + 1);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
@@ -303,14 +307,17 @@ static void check_tall(const matrix *a, const matrix *q, const matrix *r, const 
 
 static void tall(bytes *in)
 {
-    const int dtype = pick_below(in, 4), with_q = pick_below(in, 4) != 0,
-              strange = take_byte(in) > 250;
+    const int dtype = pick_below(in, 4);
+    const int with_q = pick_below(in, 4) != 0;
+    const int strange = take_byte(in) > 250;
     const int32_t p = 1 + pick_below(in, MOST_POOL);
-    const int64_t n = draw_extent(in, 8) % 27, k = n ? pick_below(in, 4) : 0;
+    const int64_t n = draw_extent(in, 8) % 27;
+    const int64_t k = n ? pick_below(in, 4) : 0;
     const int64_t m =
         n + (pick_below(in, 6) ? draw_extent(in, 24) : draw_long_extent(in) % (n < 5 ? 3000 : 700));
     const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
-    const matrix a = matrix_of(in, dtype, m, n, 1, fill), b = matrix_of(in, dtype, m, k, 1, 0.0);
+    const matrix a = matrix_of(in, dtype, m, n, 1, fill);
+    const matrix b = matrix_of(in, dtype, m, k, 1, 0.0);
     const matrix q = matrix_of(in, dtype, m, n, 0, NAN);
     const matrix r = matrix_of(in, dtype, n, n, 0, NAN);
     const matrix c = matrix_of(in, dtype, n, k, 0, NAN);

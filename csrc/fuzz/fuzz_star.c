@@ -140,7 +140,8 @@ static void simulate(bytes *in)
         }
     }
     if (!small_enough(&star)) return; /* too many messages */
-    const int32_t order = take_byte(in) > 250 ? 6 : pick_below(in, 6), length = draw_small(in, 60);
+    const int32_t order = take_byte(in) > 250 ? 6 : pick_below(in, 6);
+    const int32_t length = draw_small(in, 60);
     run_simulation(in, &star, count, chunks, order, length, draw_indices(in, length, star.p),
                    pick_below(in, 2));
 }
@@ -149,8 +150,8 @@ static void plan(bytes *in)
 {
     const taste kind = taste_of(in);
     const hs_star star = star_of(in, kind);
-    const int32_t method = 1 + pick_below(in, take_byte(in) > 250 ? 12 : 9),
-                  eager = pick_below(in, 2);
+    const int32_t method = 1 + pick_below(in, take_byte(in) > 250 ? 12 : 9);
+    const int32_t eager = pick_below(in, 2);
     const int32_t variant = method == HS_STAR_HET ? pick_below(in, 18) - 2
                             : take_byte(in) > 250 ? 1
                                                   : HS_STAR_ALL;
@@ -255,7 +256,8 @@ static void exact(bytes *in)
         if (mu > 0 && star.r > 0)
             parts = (star.r + mu - 1) / mu > parts ? (star.r + mu - 1) / mu : parts;
     }
-    const int64_t most = (star.s > 0 ? star.s : 0) * parts, entries = most * (star.t + 2);
+    const int64_t most = (star.s > 0 ? star.s : 0) * parts;
+    const int64_t entries = most * (star.t + 2);
     int64_t *count = new_output(in, sizeof *count);
     int64_t *length = new_output(in, sizeof *length);
     hs_star_chunk *chunks = new_output(in, (size_t)most * sizeof *chunks);

@@ -34,7 +34,8 @@ static int32_t round_down(int64_t wanted, int64_t least, int64_t step)
  * these take whole ways, and lines of C take one more way. */
 static int64_t cache_room(const hs_caches *x, int cache, int64_t others, int64_t least_ways)
 {
-    const int64_t ways = ways_of(x, cache), way = hs__ceil_div(x->bytes[cache], ways);
+    const int64_t ways = ways_of(x, cache);
+    const int64_t way = hs__ceil_div(x->bytes[cache], ways);
     const int64_t left = ways - 1 - hs__ceil_div(others, way);
     return x->bytes[cache] / ways * (left > least_ways ? left : least_ways);
 }

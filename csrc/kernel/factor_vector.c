@@ -34,7 +34,8 @@ hs__factor_vector hs__factor_vector_for(int32_t dtype, int32_t strip, int32_t sl
                                         int32_t *vector_bytes)
 {
     /* a power of two divides this value if it divides both */
-    const int32_t real = (int32_t)hs__real_bytes(dtype), bytes = strip * real | slice * real;
+    const int32_t real = (int32_t)hs__real_bytes(dtype);
+    const int32_t bytes = strip * real | slice * real;
 #if defined(__x86_64__)
     const hs__cpu cpu = hs__cpu_detect();
     if (cpu.avx512 && bytes % HS__AVX512_BYTES == 0) {

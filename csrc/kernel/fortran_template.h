@@ -17,10 +17,13 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *alpha, c
     REAL tile[ROWS * COLS];
     REAL zero = 0;
     REAL beta = *(const REAL *)beta_;
-    const int64_t down = (m + ROWS - 1) / ROWS, along = (n + COLS - 1) / COLS;
+    const int64_t down = (m + ROWS - 1) / ROWS;
+    const int64_t along = (n + COLS - 1) / COLS;
     for (int64_t part = 0; part < down * along; part++) {
-        const int64_t i0 = part % down * ROWS, j0 = part / down * COLS;
-        const int64_t height = m - i0 < ROWS ? m - i0 : ROWS, width = n - j0 < COLS ? n - j0 : COLS;
+        const int64_t i0 = part % down * ROWS;
+        const int64_t j0 = part / down * COLS;
+        const int64_t height = m - i0 < ROWS ? m - i0 : ROWS;
+        const int64_t width = n - j0 < COLS ? n - j0 : COLS;
         call_gemm(sizeof(REAL) == 8, height, width, k, alpha, (const REAL *)a + i0,
                   (const REAL *)b + j0, &zero, tile, ROWS);
         for (int64_t j = 0; j < width; j++)

@@ -78,7 +78,8 @@ TARGET static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const void *a
                                   int64_t row_stride, int64_t col_stride, const void *a_next,
                                   const void *b_next)
 {
-    const REAL alpha = *(const REAL *)alpha_, beta = *(const REAL *)beta_;
+    const REAL alpha = *(const REAL *)alpha_;
+    const REAL beta = *(const REAL *)beta_;
     (void)a_next;
     if (NAME(vectors) > 2 && m <= NAME(lanes))
         NAME(multiply_vectors)(1, m, n, k, a, b, b_next, alpha, beta, c, row_stride, col_stride);

@@ -5,8 +5,10 @@
 TARGET static inline __attribute__((always_inline)) void
 NAME(scale_element)(REAL *x, REAL *ix, int32_t i, const double scale[3])
 {
-    const REAL re = (REAL)scale[1], im = (REAL)scale[2];
-    const REAL a = x[2 * i] * (REAL)scale[0], b = x[2 * i + 1] * (REAL)scale[0];
+    const REAL re = (REAL)scale[1];
+    const REAL im = (REAL)scale[2];
+    const REAL a = x[2 * i] * (REAL)scale[0];
+    const REAL b = x[2 * i + 1] * (REAL)scale[0];
     x[2 * i] = a * re - b * im;
     x[2 * i + 1] = a * im + b * re;
     ix[2 * i] = -x[2 * i + 1];
@@ -19,7 +21,8 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
                                 const double scale[3], hs__lu_largest *largest)
 {
     const int64_t step = s->step;
-    const int32_t reals = s->reals, rows = reals / 2;
+    const int32_t reals = s->reals;
+    const int32_t rows = reals / 2;
     REAL *strip = s->data;
     REAL u[2 * HS__BASE_COLUMNS];
     hs__lu_largest found = {0};
@@ -33,7 +36,8 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
         REAL x = to[0];
         REAL y = to[1];
         for (int32_t l = 0; l < terms; l++) {
-            const REAL a = row[l * step], b = row[l * step + 1];
+            const REAL a = row[l * step];
+            const REAL b = row[l * step + 1];
             x -= a * u[2 * l] - b * u[2 * l + 1];
             y -= a * u[2 * l + 1] + b * u[2 * l];
         }
@@ -62,7 +66,9 @@ TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, i
             *(NAME(vector) *)(to + i) = x;
         }
         for (int32_t i = 0; i < rows; i++) {
-            const REAL x = to[2 * i], y = to[2 * i + 1], size = (x < 0 ? -x : x) + (y < 0 ? -y : y);
+            const REAL x = to[2 * i];
+            const REAL y = to[2 * i + 1];
+            const REAL size = (x < 0 ? -x : x) + (y < 0 ? -y : y);
             if (size > found.size) found = (hs__lu_largest){size, t * rows + i};
         }
     }

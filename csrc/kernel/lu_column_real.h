@@ -11,7 +11,8 @@ TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first
                                               int32_t end, int32_t j, REAL *u)
 {
     const int64_t step = s->step;
-    REAL *const strip = s->data, *const to = strip + j * step;
+    REAL *const strip = s->data;
+    REAL *const to = strip + j * step;
     REAL x[HS__BASE_COLUMNS + 2 * NAME(lanes)];
     for (int32_t i = begin; i < end; i += NAME(lanes))
         *(NAME(vector) *)(x + i - begin) = *(const NAME(vector) *)(to + i);
@@ -37,7 +38,8 @@ TARGET static hs__lu_largest NAME(first_rows)(const hs__strips *s, int32_t first
 TARGET static void NAME(column)(const hs__strips *s, int32_t first, int32_t j, int ends,
                                 const double scale[3], hs__lu_largest *largest)
 {
-    const REAL power = (REAL)scale[0], inverse = (REAL)scale[1];
+    const REAL power = (REAL)scale[0];
+    const REAL inverse = (REAL)scale[1];
     const int64_t step = s->step;
     const int32_t begin = first / NAME(lanes) * NAME(lanes);
     const int32_t wanted = (first + HS__BASE_COLUMNS + NAME(lanes) - 1) / NAME(lanes) * NAME(lanes);

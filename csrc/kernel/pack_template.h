@@ -135,7 +135,8 @@ static void NAME(pack_micro_panels)(const hs__pack *how, int64_t count, int64_t 
 {
     void (*const pack_full)(int, int, int64_t, const REAL *, int64_t, int64_t, REAL *) = PACK_FULL;
     const int tile = how->tile;
-    const REAL sign = how->negative ? -1 : 1, im_sign = how->conjugate ? -sign : sign;
+    const REAL sign = how->negative ? -1 : 1;
+    const REAL im_sign = how->conjugate ? -sign : sign;
     const int64_t steps = how->form == HS__REAL ? depth : 2 * depth;
     /* source elements per micro-panel */
     const int across = how->form == HS__EXPANDED ? tile / 2 : tile;
@@ -168,7 +169,8 @@ static void NAME(pack_micro_panels)(const hs__pack *how, int64_t count, int64_t 
             REAL *second = first + tile;
             for (int i = 0; i < have; i++) {
                 const REAL *from = source + 2 * ((i0 + i) * stride + l * depth_stride);
-                const REAL x = sign * from[0], y = im_sign * from[1];
+                const REAL x = sign * from[0];
+                const REAL y = im_sign * from[1];
                 if (how->form == HS__SPLIT) {
                     first[i] = x;
                     second[i] = y;
@@ -187,7 +189,8 @@ static void NAME(pack_micro_panels)(const hs__pack *how, int64_t count, int64_t 
 static void NAME(scale_micro_panels)(const hs__pack *how, int64_t count, int64_t depth, REAL re,
                                      REAL im, REAL *x)
 {
-    const int tile = how->tile, across = how->form == HS__EXPANDED ? tile / 2 : tile;
+    const int tile = how->tile;
+    const int across = how->form == HS__EXPANDED ? tile / 2 : tile;
     /* number of steps in all micro-panels */
     const int64_t elements = (count + across - 1) / across * depth;
     if (how->form == HS__REAL || im == 0) {
@@ -198,8 +201,10 @@ static void NAME(scale_micro_panels)(const hs__pack *how, int64_t count, int64_t
         REAL *second = x + tile;
         for (int i = 0; i < across; i++) {
             const int at = how->form == HS__SPLIT ? i : 2 * i;
-            const REAL u = x[at], v = how->form == HS__SPLIT ? second[i] : x[at + 1];
-            const REAL real = re * u - im * v, imaginary = re * v + im * u;
+            const REAL u = x[at];
+            const REAL v = how->form == HS__SPLIT ? second[i] : x[at + 1];
+            const REAL real = re * u - im * v;
+            const REAL imaginary = re * v + im * u;
             x[at] = real;
             if (how->form == HS__SPLIT) second[i] = imaginary;
             else {

@@ -45,7 +45,8 @@ TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double n
     const double im = NAME(im)(alpha);
     const double size = PARTS == 1 ? re : hypot(re, im);
     const double beta = -copysign(hypot(size, norm), re);
-    const double below = re - beta, square = below * below + im * im;
+    const double below = re - beta;
+    const double square = below * below + im * im;
     return (NAME(reflector)){
         .tau = NAME(made_of)((beta - re) / beta, -im / beta),
         .scale = NAME(made_of)(PARTS == 1 ? 1 / below : below / square, -im / square),
@@ -55,7 +56,8 @@ TARGET static inline NAME(reflector) NAME(reflect)(NAME(element) alpha, double n
 /* x <- x 2^power in two steps, so that no intermediate result leaves the range. */
 TARGET static void NAME(scale_by_power)(int64_t reals, REAL *x, int power)
 {
-    const REAL first = (REAL)ldexp(1.0, power / 2), second = (REAL)ldexp(1.0, power - power / 2);
+    const REAL first = (REAL)ldexp(1.0, power / 2);
+    const REAL second = (REAL)ldexp(1.0, power - power / 2);
     for (int64_t i = 0; i < reals; i++) x[i] = x[i] * first * second;
 }
 
@@ -91,10 +93,10 @@ TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) 
 TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
                                        const NAME(element) * products)
 {
-    static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-300,
-                        far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+300;
-    static const double least = sizeof(REAL) == 4 ? 0x1p-95 : 0x1p-900,
-                        most = sizeof(REAL) == 4 ? 0x1p+95 : 0x1p+900;
+    static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-300;
+    static const double far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+300;
+    static const double least = sizeof(REAL) == 4 ? 0x1p-95 : 0x1p-900;
+    static const double most = sizeof(REAL) == 4 ? 0x1p+95 : 0x1p+900;
     const double square = NAME(re)(products[0]);
     const double size = fabs(NAME(re)(alpha)) + fabs(NAME(im)(alpha));
     int safe = square > near && square < far && size < far;
@@ -133,7 +135,8 @@ TARGET static inline int NAME(is_safe)(NAME(element) alpha, int32_t rest,
 INLINE void NAME(do_step_of)(const int rest, int64_t rows, REAL *x, int64_t ld, NAME(element) scale,
                              const NAME(element) * w, NAME(element) * products)
 {
-    const int64_t step = ld * PARTS, reals = rows * PARTS;
+    const int64_t step = ld * PARTS;
+    const int64_t reals = rows * PARTS;
     enum { SUMS = HS__QR_LEAF * PARTS < NAME(lanes) ? NAME(lanes) : HS__QR_LEAF * PARTS };
     const NAME(vector) scale_im = NAME(signs)() * NAME(im)(scale);
     NAME(vector) sum[SUMS] = {{0}};

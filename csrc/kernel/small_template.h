@@ -232,7 +232,8 @@ TARGET static void NAME(substitute)(int64_t h, int64_t n, const void *t_, int64_
 /* Returns the size of an element as LAPACK compares it: |x|, for complex x |re| + |im|. */
 TARGET static inline REAL NAME(size_of)(const REAL *x)
 {
-    const REAL re = x[0] < 0 ? -x[0] : x[0], im = x[PARTS - 1] < 0 ? -x[PARTS - 1] : x[PARTS - 1];
+    const REAL re = x[0] < 0 ? -x[0] : x[0];
+    const REAL im = x[PARTS - 1] < 0 ? -x[PARTS - 1] : x[PARTS - 1];
     return PARTS == 2 ? re + im : re;
 }
 
@@ -269,8 +270,10 @@ NAME(eliminate_column)(const int vectors, int64_t before, int64_t rows, int64_t 
         REAL *own = row + k * PARTS;
         REAL *from = row + before * NAME(lanes);
 #if PARTS == 2
-        const REAL a = own[0] * inverse[0], b = own[1] * inverse[0];
-        const REAL re = a * inverse[1] - b * inverse[2], im = a * inverse[2] + b * inverse[1];
+        const REAL a = own[0] * inverse[0];
+        const REAL b = own[1] * inverse[0];
+        const REAL re = a * inverse[1] - b * inverse[2];
+        const REAL im = a * inverse[2] + b * inverse[1];
         const int finite = isfinite(re) && isfinite(im);
 #else
         const REAL re = own[0] / pivot[0];
@@ -290,7 +293,8 @@ NAME(eliminate_column)(const int vectors, int64_t before, int64_t rows, int64_t 
              * would also meet the zeros of u, and make NaN in the columns to the left. */
             for (int64_t j = (k + 1) * PARTS; j < width * PARTS; j += PARTS) {
 #if PARTS == 2
-                const REAL c = u[j], d = u[j + 1];
+                const REAL c = u[j];
+                const REAL d = u[j + 1];
                 row[j] -= c * re - d * im;
                 row[j + 1] -= c * im + d * re;
 #else
@@ -325,7 +329,8 @@ TARGET static int64_t NAME(factor)(int64_t rows, int64_t cols, int64_t first, in
     cols *= PARTS;
     int64_t zero = -1;
     int64_t pivot = -1;
-    const int64_t left = rows - first, vectors = (width * PARTS + NAME(lanes) - 1) / NAME(lanes);
+    const int64_t left = rows - first;
+    const int64_t vectors = (width * PARTS + NAME(lanes) - 1) / NAME(lanes);
     x += first * x_row;
     for (int64_t k = 0; k < width; k++) {
         if (pivot < 0) {
@@ -380,7 +385,8 @@ TARGET static int64_t NAME(cholesky)(int64_t h, void *x_, int64_t x_row)
         own[0] = root;
         own[PARTS - 1] = PARTS == 2 ? 0 : root;
         for (int64_t i = k + 1; i < h; i++) {
-            const REAL re = row[i * PARTS], im = row[i * PARTS + PARTS - 1];
+            const REAL re = row[i * PARTS];
+            const REAL im = row[i * PARTS + PARTS - 1];
             REAL *to = x + i * x_row;
             for (int64_t j = i * PARTS / NAME(lanes) * NAME(lanes); j < reals; j += NAME(lanes)) {
                 const NAME(vector) above = NAME(load)(row + j);

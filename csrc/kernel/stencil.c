@@ -13,7 +13,8 @@ static int taps_of_row(const hs_stencil *s, int64_t row, int first, int last, ta
 {
     int count = 0;
     for (int k = 0; k < 9; k++) {
-        const int64_t down = k / 3 - 1, right = k % 3 - 1;
+        const int64_t down = k / 3 - 1;
+        const int64_t right = k % 3 - 1;
         if (s->weights[k] == (s->rule == HS_SUM ? 0.0 : INFINITY) || right < first ||
             right > last || row + down < 0 || row + down >= s->m)
             continue;
@@ -35,7 +36,8 @@ void hs_stencil_tile(void *stencil, int64_t row, int64_t col, int64_t height, in
         return;
     void (*update_row)(const hs_stencil *, const tap *, int, int64_t, int64_t, int64_t) =
         s->dtype == HS_FLOAT32 ? float_update_row : double_update_row;
-    const int64_t end = col + width, last = s->n - 1;
+    const int64_t end = col + width;
+    const int64_t last = s->n - 1;
     for (int64_t i = row; i < row + height; i++) {
         tap taps[9];
         int64_t j = col;

@@ -32,10 +32,12 @@ NAME(compute_dots)(const int rows, const int cols, int64_t n, int64_t reals, con
         REAL lane[NAME(lanes)], total[PARTS] = {0};
         NAME(store)(lane, all);
         for (int at = 0; at < NAME(lanes); at++) total[at % PARTS] += lane[at];
-        const REAL *row = a + r * a_row, *col = b + j * b_step;
+        const REAL *row = a + r * a_row;
+        const REAL *col = b + j * b_step;
         for (int64_t i = l; i < reals; i += PARTS) {
 #if PARTS == 2
-            const REAL re = col[i], im = col[reals + i];
+            const REAL re = col[i];
+            const REAL im = col[reals + i];
             total[0] += row[i] * re - row[i + 1] * im, total[1] += row[i + 1] * re + row[i] * im;
 #else
             total[0] += row[i] * col[i];

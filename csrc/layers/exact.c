@@ -29,7 +29,8 @@ hs__layer_table hs__table_window(int64_t n, double time, const hs__layer_curve *
                                  const hs__layer_curve *after)
 {
     const int32_t points = before->count + after->count;
-    const double layers = (double)n, slack = (double)(points + 8) * 0x1p-48 * layers;
+    const double layers = (double)n;
+    const double slack = (double)(points + 8) * 0x1p-48 * layers;
     const double least = fmax(0.0, layers - before->layers[before->count - 1]);
     const double most = fmin(layers, after->layers[after->count - 1]);
     double low = INFINITY;
@@ -182,7 +183,8 @@ void hs__layer_around(hs__layer_solver *s, int32_t q, const hs__layer_worker *wo
     int64_t middle = s->n;
     x[0].low = x[0].high = s->n;
     for (int32_t d = 1; d <= q; d++) {
-        const int64_t least = middle - workers[d - 1].most, most = hs__min(middle, x[d].high);
+        const int64_t least = middle - workers[d - 1].most;
+        const int64_t most = hs__min(middle, x[d].high);
         left = fmax(0.0, left - s->shares[d - 1]);
         middle = hs__max(least, hs__min(most, (int64_t)rint(left)));
         x[d].low = hs__max(0, middle - width);

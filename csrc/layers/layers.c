@@ -30,7 +30,8 @@ hs_status hs__layers_check(const hs_layers *problem, const int32_t *order)
     bool able = false;
     int64_t left = problem->layers;
     for (int32_t i = 0; i < p; i++) {
-        const double compute = problem->compute[i], send = problem->send[i];
+        const double compute = problem->compute[i];
+        const double send = problem->send[i];
         if (!in_range(compute) && !(isinf(compute) && compute > 0.0)) return HS_ERROR_VALUE;
         if (!in_range(send) && send != 0.0) return HS_ERROR_VALUE;
         if (problem->most && problem->most[i] < 0) return HS_ERROR_VALUE;
@@ -48,7 +49,8 @@ int32_t hs__layers_open(const hs_layers *problem, const int32_t *order, hs__laye
     int32_t q = 0;
     for (int32_t d = 0; d < problem->p; d++) {
         const int32_t i = order ? order[d] : d;
-        const double compute = problem->compute[i], send = problem->send[i];
+        const double compute = problem->compute[i];
+        const double send = problem->send[i];
         const int64_t most = limit_of(problem, i);
         if (isinf(compute) || (problem->layers > 0 && most == 0)) continue;
         const double tail = overlap ? fmax(compute - send, 0.0) : compute;

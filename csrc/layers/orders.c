@@ -84,7 +84,8 @@ static bool are_alike(const hs__layer_worker *x, const hs__layer_worker *y)
 static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end,
                                   const hs__layer_worker *parts)
 {
-    const double layers = (double)s->n, rate = hs__layers_rate(q - before, parts + before, NULL);
+    const double layers = (double)s->n;
+    const double rate = hs__layers_rate(q - before, parts + before, NULL);
     hs__layer_curve *first = &s->room[0];
     hs__layer_curve *last = &s->room[1];
     double together = rate;

@@ -90,12 +90,14 @@ hs_status hs_layers_paper(const hs_layers *problem, const int32_t *order, double
         return HS_ERROR_MEMORY;
     }
     const int32_t q = hs__layers_open(problem, order, workers);
-    const double n = (double)problem->layers, rate = rate_of(problem, q, workers, own);
+    const double n = (double)problem->layers;
+    const double rate = rate_of(problem, q, workers, own);
     int64_t excess = -problem->layers;
     for (int32_t d = 0; d < q; d++) {
         own[d] = n * (own[d] / rate);
         /* .5, up to rounding errors, is rounded down */
-        const double below = floor(own[d]), half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50;
+        const double below = floor(own[d]);
+        const double half = 0.5 + (own[d] + 1.0) * (double)(p + 8) * 0x1p-50;
         whole[d] = hs__min((int64_t)below + (own[d] - below > half), workers[d].most);
         excess += whole[d];
     }

@@ -119,7 +119,8 @@ static void read_shares(double layers, double time, int32_t q, const hs__layer_w
         const hs__layer_worker *w = &workers[d];
         const double turn = shares[d];
         const double spare = w->send > 0.0 ? fmax(time - turn, 0.0) / w->send : INFINITY;
-        const double busy = time * w->rate, own = fmin(fmin(busy, (double)w->most), layers);
+        const double busy = time * w->rate;
+        const double own = fmin(fmin(busy, (double)w->most), layers);
         shares[d] = fmin(spare, own);
         if (spare < own) time = fmin(time, turn);
         else time = own < busy ? fmax(time - own * w->send, 0.0) : time * w->keep;
@@ -206,7 +207,9 @@ double hs__layers_front(int32_t q, const hs__layer_worker *sorted, double end, d
     append_point(front, 0.0, 0.0);
     for (int32_t i = 0; i < q; i++) {
         const hs__layer_worker *w = &sorted[i];
-        const double most = (double)w->most, used = set.used, busy = end * w->rate;
+        const double most = (double)w->most;
+        const double used = set.used;
+        const double busy = end * w->rate;
         double own = fmin(most, busy);
         if (w->send > 0.0) {
             if (most < busy) {

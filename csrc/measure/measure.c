@@ -64,8 +64,12 @@ static int64_t cols_of(const hs_measurement *what) { return what->cols ? what->c
 
 static int open_gemm(bench *b)
 {
-    const int64_t m = b->rows, n = b->cols, k = b->size;
-    const int64_t left = m * k, right = k * n, element = hs__element_bytes(b->dtype);
+    const int64_t m = b->rows;
+    const int64_t n = b->cols;
+    const int64_t k = b->size;
+    const int64_t left = m * k;
+    const int64_t right = k * n;
+    const int64_t element = hs__element_bytes(b->dtype);
     const size_t bytes = (size_t)((left + right + m * n) * element);
     char *operands = hs__run_pages(&b->run, bytes);
     if (!operands) return 0;
@@ -85,7 +89,8 @@ static int open_gemm(bench *b)
 static int open_lu(bench *b, int64_t rows, int64_t cols)
 {
     hs__column_type_init(&b->lu.type, b->kernel, b->dtype);
-    const int64_t across = b->lu.type.slice.across, slices = (cols + across - 1) / across;
+    const int64_t across = b->lu.type.slice.across;
+    const int64_t slices = (cols + across - 1) / across;
     b->bytes = (size_t)slices * hs__slice_bytes(&b->lu.type, rows);
     const size_t own = hs__lu_tasks.work_bytes(&b->lu.type, rows, b->width, cols);
     const size_t strips = hs__lu_tasks.make_bytes(&b->lu.type, rows, b->width);
@@ -111,7 +116,8 @@ static void factor_panel(bench *b) { hs__lu_tasks.factor(&b->lu, 0, b->work, &b-
 /* Prepares the triangle of a factored square, and the columns beside it for which to solve. */
 static int open_trsm(bench *b)
 {
-    const int64_t width = b->width, across = b->size > width ? b->size : width;
+    const int64_t width = b->width;
+    const int64_t across = b->size > width ? b->size : width;
     if (!open_lu(b, width, across)) return 0;
     memcpy(b->block.slices, b->given, b->bytes);
     const hs__columns all = b->block;
@@ -178,7 +184,8 @@ static void measure_worker(measurement_run *job, bench *b, int32_t worker)
         &(hs__wait){.ready = all_ready, .what = job, .cancel = &job->run.cancel, .spin = INFINITY},
         NULL);
 
-    const double start = hs_clock(), cpu_start = hs__cpu_clock();
+    const double start = hs_clock();
+    const double cpu_start = hs__cpu_clock();
     int32_t count = 0;
     do {
         double sum = 0.0;
@@ -237,7 +244,8 @@ static hs_status open_run(void *context)
     measurement_run *job = context;
     hs_measurement *what = job->what;
     const hs__domains *domains = hs__pool_domains(job->run.pool);
-    const double n = (double)what->size, area = (double)rows_of(what) * (double)cols_of(what);
+    const double n = (double)what->size;
+    const double area = (double)rows_of(what) * (double)cols_of(what);
     job->kernel = hs__run_zeros(&job->run, (size_t)domains->count, sizeof *job->kernel);
     if (!job->kernel) return HS_ERROR_MEMORY;
     hs__domain_kernels(domains, job->kernel);
@@ -245,7 +253,8 @@ static hs_status open_run(void *context)
                                                   : hs_factor_block(HS_LU, what->size, what->size,
                                                                     what->dtype, job->run.workers);
     if (what->kernel == HS_MEASURE_PANEL && what->width > what->size) what->width = what->size;
-    const double width = (double)what->width, half = hs_flops_per_update(what->dtype) / 2.0;
+    const double width = (double)what->width;
+    const double half = hs_flops_per_update(what->dtype) / 2.0;
     what->flops = half * (what->kernel == HS_MEASURE_GEMM    ? 2.0 * area * n
                           : what->kernel == HS_MEASURE_PANEL ? width * width * (n - width / 3.0)
                                                              : width * width * n);

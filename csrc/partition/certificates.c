@@ -139,7 +139,8 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
         if (!(areas[i] >= 0.0 && isfinite(areas[i]) && weight > 0.0 && isfinite(weight)))
             return HS_ERROR_VALUE;
         if (areas[i] == 0.0) continue;
-        const double least = least_half(areas[i], side), cost = weight * least;
+        const double least = least_half(areas[i], side);
+        const double cost = weight * least;
         if (count < 3) {
             x.s[count] = areas[i];
             x.c[count] = weight;

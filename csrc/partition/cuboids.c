@@ -123,7 +123,8 @@ static void fill_run(table *s, int32_t first, int32_t end)
     double(*triple)[3] = s->triple + (size_t)run * (size_t)s->directions;
     for (int32_t g = 0; g < s->directions; g++) best[g] = INFINITY;
     for (int32_t cut = first + 1; cut < end; cut++) {
-        const int64_t run_a = hs__interval(first, cut), run_b = hs__interval(cut, end);
+        const int64_t run_a = hs__interval(first, cut);
+        const int64_t run_b = hs__interval(cut, end);
         const double(*a)[3] =
             (const double(*)[3])(s->triple + (size_t)run_a * (size_t)s->directions);
         const double(*b)[3] =

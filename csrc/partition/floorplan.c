@@ -96,7 +96,8 @@ void hs__wheel_of(const double area[5], double width[5], double height[5])
         const uint64_t bits = low + (high - low) / 2;
         /* at first u and v are equal */
         if (step > 0) memcpy(&middle, &bits, sizeof middle);
-        const double v = small_v ? middle : rest - middle, u = small_v ? rest - middle : middle;
+        const double v = small_v ? middle : rest - middle;
+        const double u = small_v ? rest - middle : middle;
         const double over =
             small_v ? start + v * (right + top) : right * (top + left + v) - u * top;
         const bool more = u * centre > v / (left + v) * over;
@@ -263,7 +264,8 @@ static void divide_box(const hs__node *nodes, int32_t i, box *boxes)
         const hs__node *const contents[2] = {first, second};
         double sides[2][2];
         hs__corner_sides(last + 1, contents, all.height, all.width, sides);
-        const double height = sides[last][0], width = sides[last][1];
+        const double height = sides[last][0];
+        const double width = sides[last][1];
         boxes[child[last]] = (box){.row = all.row + (all.height - height),
                                    .col = all.col + (all.width - width),
                                    .height = height,
@@ -286,8 +288,10 @@ static void divide_box(const hs__node *nodes, int32_t i, box *boxes)
 static void divide_around_two(const box *b, double area, double parts[3][4], double *rows,
                               double *cols)
 {
-    const double lower = b->height - b->corner_height, right = b->width - b->corner_width;
-    const bool wide_first = b->first_width >= b->width, wide_second = b->corner_width >= b->width;
+    const double lower = b->height - b->corner_height;
+    const double right = b->width - b->corner_width;
+    const bool wide_first = b->first_width >= b->width;
+    const bool wide_second = b->corner_width >= b->width;
     const bool high_first = b->first_height >= b->height;
     const bool high_second = b->corner_height >= b->height;
     /* a thin sliver between two strips: its side is not computed as a difference */
@@ -351,7 +355,8 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
         free(boxes);
         return status;
     }
-    const double width = sqrt(aspect), height = 1.0 / width;
+    const double width = sqrt(aspect);
+    const double height = 1.0 / width;
     boxes[length - 1] = (box){.height = height, .width = width};
     for (int32_t i = length - 1; i >= 0; i--)
         if (nodes[i].op < 0) divide_box(nodes, i, boxes);

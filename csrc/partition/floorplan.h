@@ -68,7 +68,9 @@ static inline double hs__share(double area, double total)
 /* Adds x to sum + low exactly, except for the rounding of low. */
 static inline void hs__add_exactly(double *sum, double *low, double x)
 {
-    const double old = *sum, grown = old + x, part = grown - old;
+    const double old = *sum;
+    const double grown = old + x;
+    const double part = grown - old;
     *low += (old - (grown - part)) + (x - part);
     *sum = grown;
 }

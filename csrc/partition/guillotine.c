@@ -58,9 +58,11 @@ static hs_status lower_by_wheels(hs__hulls *h, uint32_t all, const int *cancel)
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         const uint32_t left4 = all ^ top;
         for (uint32_t right = (left4 - 1) & left4; right; right = (right - 1) & left4) {
-            const uint32_t left3 = left4 ^ right, free3 = left3 & ~lowest;
+            const uint32_t left3 = left4 ^ right;
+            const uint32_t free3 = left3 & ~lowest;
             for (uint32_t bottom = free3; bottom; bottom = (bottom - 1) & free3) {
-                const uint32_t left2 = left3 ^ bottom, free2 = left2 & ~lowest;
+                const uint32_t left2 = left3 ^ bottom;
+                const uint32_t free2 = left2 & ~lowest;
                 for (uint32_t left = free2; left; left = (left - 1) & free2) {
                     if (left == left2) continue;
                     hs_status status = lower_by_wheel(
@@ -78,7 +80,8 @@ static hs_status fill_subsets(subsets *t, bool wheels, const int *cancel)
     for (uint32_t all = 1; all < UINT32_C(1) << t->size; all++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         if ((all & (all - 1)) == 0) continue; /* the leaves are already there */
-        const uint32_t lowest = all & -all, rest = all ^ lowest;
+        const uint32_t lowest = all & -all;
+        const uint32_t rest = all ^ lowest;
         hs_status status = HS_OK;
         hs__hulls_begin(&t->hulls, all);
         /* the other workers of the first part: all subsets of `rest` but `rest` itself, down to the
@@ -120,7 +123,8 @@ static void write_plan(subsets *t, uint32_t set, double width, double height)
     default: {
         const uint32_t first = (uint32_t)operands;
         const bool above = (point->how & ABOVE) != 0;
-        const double share = areas[first] / areas[set], rest = areas[set ^ first] / areas[set];
+        const double share = areas[first] / areas[set];
+        const double rest = areas[set ^ first] / areas[set];
         write_plan(t, first, above ? width : width * share, above ? height * share : height);
         write_plan(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
         t->plan[t->length++] = above ? HS_ABOVE : HS_BESIDE;

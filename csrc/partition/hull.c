@@ -230,8 +230,10 @@ hs_status hs__hulls_cut(hs__hulls *h, int64_t set, int64_t first, int64_t second
 {
     const hs__point *a = hs__hulls_points(h, first);
     const hs__point *b = hs__hulls_points(h, second);
-    const int32_t a_count = h->table.count[first], b_count = h->table.count[second];
-    const double share = h->area[first] / h->area[set], rest = h->area[second] / h->area[set];
+    const int32_t a_count = h->table.count[first];
+    const int32_t b_count = h->table.count[second];
+    const double share = h->area[first] / h->area[set];
+    const double rest = h->area[second] / h->area[set];
     if (hs__hull_reserve(&h->chain, a_count + b_count)) return HS_ERROR_MEMORY;
     hs__point *chain = h->chain.points;
     int32_t count = hs__hull_sum(a, a_count, share, 1.0, b, b_count, rest, 1.0, how, chain);

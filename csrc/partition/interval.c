@@ -102,7 +102,8 @@ static void write_run(const list *lists, const table *t, const int32_t *worker, 
         const int64_t all = hs__run_place(&t->runs, run);
         const hs__point *point = hs__hulls_best(&t->hulls, all, width, height);
         const int32_t cut = (int32_t)(point->how / 2);
-        const hs__run left = {run.level, run.from, cut}, right = {run.level, cut, run.to};
+        const hs__run left = {run.level, run.from, cut};
+        const hs__run right = {run.level, cut, run.to};
         const int32_t first = workers_in(lists, t, worker, left);
         const int32_t second = workers_in(lists, t, worker, right);
         const double *area = t->hulls.area;

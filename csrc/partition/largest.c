@@ -73,7 +73,8 @@ static int by_width(const void *x, const void *y)
 {
     const range *a = x;
     const range *b = y;
-    const double wide = a->high / a->low, other = b->high / b->low;
+    const double wide = a->high / a->low;
+    const double other = b->high / b->low;
     if (wide != other) return wide > other ? -1 : 1;
     return by_low(x, y);
 }
@@ -118,7 +119,9 @@ static hs_status add_cuts(table *t, int64_t all, int32_t i, int32_t j)
             status = add_cut(t, all, hs__interval(i, c), hs__interval(c, j));
         return status;
     }
-    const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
+    const uint32_t set = (uint32_t)all;
+    const uint32_t lowest = set & -set;
+    const uint32_t rest = set ^ lowest;
     for (uint32_t others = (rest - 1) & rest; !status; others = (others - 1) & rest) {
         status = add_cut(t, all, lowest | others, set ^ (lowest | others));
         if (others == 0) break;
@@ -128,7 +131,8 @@ static hs_status add_cuts(table *t, int64_t all, int32_t i, int32_t j)
 
 static void fit_leaf(table *t, int64_t set, int32_t leaf, double limit)
 {
-    const double sum = limit / t->weight[leaf], square = sum * sum - 4.0 * t->area[set];
+    const double sum = limit / t->weight[leaf];
+    const double square = sum * sum - 4.0 * t->area[set];
     t->fits[set].count = 0;
     if (square < 0.0) return;
     const double high = (sum + sqrt(square)) / 2.0;
@@ -187,7 +191,9 @@ static cut best_cut(const table *t, int64_t all, int32_t i, int32_t j, double wi
 {
     double least = INFINITY;
     cut found = {0};
-    const uint32_t set = (uint32_t)all, lowest = set & -set, rest = set ^ lowest;
+    const uint32_t set = (uint32_t)all;
+    const uint32_t lowest = set & -set;
+    const uint32_t rest = set ^ lowest;
     uint32_t others = (rest - 1) & rest;
     for (int32_t c = i + 1; t->subsets || c < j; c++) {
         const int64_t first = t->subsets ? (int64_t)(lowest | others) : hs__interval(i, c);
@@ -300,7 +306,8 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     if (!status && t.subsets) t.area[0] = 0.0;
     for (int64_t set = 1; t.subsets && set < t.sets && !status; set++)
         t.area[set] = t.area[set & (set - 1)] + t.area[set & -set];
-    const double width = sqrt(aspect), height = 1.0 / width;
+    const double width = sqrt(aspect);
+    const double height = 1.0 / width;
     if (!status) status = find_least_limit(&t, width, height);
     if (!status)
         status = hs_floorplan_rects(p, areas, weights, aspect, t.plan, 2 * size - 1, workers, rects,

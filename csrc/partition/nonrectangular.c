@@ -80,8 +80,10 @@ static corner find_corner(const table *t, int64_t set)
 static shape join_shapes(const shape *a, const shape *b, int32_t op, int32_t cut, double share,
                          double rest)
 {
-    const double xa = op == HS_BESIDE ? share : 1.0, xb = op == HS_BESIDE ? rest : 1.0;
-    const double ya = op == HS_BESIDE ? 1.0 : share, yb = op == HS_BESIDE ? 1.0 : rest;
+    const double xa = op == HS_BESIDE ? share : 1.0;
+    const double xb = op == HS_BESIDE ? rest : 1.0;
+    const double ya = op == HS_BESIDE ? 1.0 : share;
+    const double yb = op == HS_BESIDE ? 1.0 : rest;
     return (shape){.across = a->across * xa + b->across * xb,
                    .down = a->down * ya + b->down * yb,
                    .fixed = a->fixed + b->fixed,
@@ -94,11 +96,14 @@ static shape join_shapes(const shape *a, const shape *b, int32_t op, int32_t cut
 /* Finds the shape that is cheapest in a square, among the shapes with parts that fit every box. */
 static shape find_unlimited(const table *t, int32_t i, int32_t j)
 {
-    const double area = t->area[hs__interval(i, j)], side = sqrt(area);
+    const double area = t->area[hs__interval(i, j)];
+    const double side = sqrt(area);
     shape found = {0};
     for (int32_t cut = i + 1; cut < j; cut++) {
-        const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
-        const double share = t->area[left] / area, rest = t->area[right] / area;
+        const int64_t left = hs__interval(i, cut);
+        const int64_t right = hs__interval(cut, j);
+        const double share = t->area[left] / area;
+        const double rest = t->area[right] / area;
         const shape beside =
             join_shapes(shapes_of(t, left), shapes_of(t, right), HS_BESIDE, cut, share, rest);
         const shape above =
@@ -115,7 +120,8 @@ static shape find_unlimited(const table *t, int32_t i, int32_t j)
  * be beside or above each other. */
 static shape find_around(const table *t, int32_t i, int32_t j, double width, double *cost)
 {
-    const double area = t->area[hs__interval(i, j)], height = area / width;
+    const double area = t->area[hs__interval(i, j)];
+    const double height = area / width;
     const double owner = t->weight[j - 1];
     shape found = {.across = owner, .down = owner};
     *cost = INFINITY;
@@ -124,7 +130,8 @@ static shape find_around(const table *t, int32_t i, int32_t j, double width, dou
         const bool two = cut < j - 1;
         const corner a = t->corners[hs__interval(i, cut)];
         const corner b = two ? t->corners[hs__interval(cut, j - 1)] : (corner){0};
-        const double most = fmax(a.width, b.width), highest = fmax(a.height, b.height);
+        const double most = fmax(a.width, b.width);
+        const double highest = fmax(a.height, b.height);
         const double here = a.cost + b.cost + owner * (width + height);
         if (!(here < *cost) || most >= width || highest >= height) continue;
         const bool beside = a.width + b.width <= width;
@@ -147,12 +154,15 @@ static void solve_interval(table *t, int32_t i, int32_t j)
     int32_t count = 1;
     out[0] = find_unlimited(t, i, j);
     for (int k = 0; k < WIDTHS; k++) {
-        const double width = sqrt(area) * t->stretch[k], height = area / width;
+        const double width = sqrt(area) * t->stretch[k];
+        const double height = area / width;
         double least;
         shape found = find_around(t, i, j, width, &least);
         for (int32_t cut = i + 1; cut < j; cut++) {
-            const int64_t left = hs__interval(i, cut), right = hs__interval(cut, j);
-            const double share = t->area[left] / area, rest = t->area[right] / area;
+            const int64_t left = hs__interval(i, cut);
+            const int64_t right = hs__interval(cut, j);
+            const double share = t->area[left] / area;
+            const double rest = t->area[right] / area;
             double first_cost, second_cost;
             const shape *a = best_in(t, left, width * share, height, &first_cost);
             const shape *b = best_in(t, right, width * rest, height, &second_cost);

@@ -67,8 +67,10 @@ hs_status hs__planner_open(hs__planner *s, const hs_partition *problem, const hs
     s->aspect = hs__is_matrix(problem) ? (double)problem->n / (double)problem->m : 1.0;
     if (problem->method == HS_PARTITION_GIVEN && problem->rects && problem->each > s->most)
         s->most = problem->each;
-    const size_t p = (size_t)problem->p, pieces = (size_t)s->most * p;
-    const size_t eights = 4 * pieces, doubles = 4 * pieces + 5 * p;
+    const size_t p = (size_t)problem->p;
+    const size_t pieces = (size_t)s->most * p;
+    const size_t eights = 4 * pieces;
+    const size_t doubles = 4 * pieces + 5 * p;
     const size_t integers = 2 * pieces + (2 * p + 1) + 2 * p + p + (p + 1);
     s->memory = malloc(8 * eights + doubles * sizeof(double) + integers * sizeof(int32_t));
     if (!s->memory) return HS_ERROR_MEMORY;

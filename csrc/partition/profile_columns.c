@@ -118,7 +118,8 @@ static void stack_column(const columns *s, int32_t first, int64_t col, int64_t w
  * taken, as if all their workers had rows. */
 static hs_status choose_zones(columns *s, double limit, int64_t *zones)
 {
-    const int64_t wide = s->x->wide, room = wide + 1;
+    const int64_t wide = s->x->wide;
+    const int64_t room = wide + 1;
     choice *best = malloc(((size_t)s->size + 1) * (size_t)room * sizeof *best);
     if (!best) return HS_ERROR_MEMORY;
     set_limit(s, limit);
@@ -199,7 +200,8 @@ static void try_some(columns *s, double bound, const hs_effort *effort, double *
     uint64_t state = hs__effort_seed(effort);
     for (int64_t k = 0; *best > bound && k < tries && !hs__cancelled(s->x->cancel); k++) {
         memcpy(s->order, kept, bytes);
-        const int32_t i = hs__pick(&state, s->size), j = hs__pick(&state, s->size);
+        const int32_t i = hs__pick(&state, s->size);
+        const int32_t j = hs__pick(&state, s->size);
         if (k == 0) hs__reverse(s->size, s->order);
         else if (hs__random(&state) & 1) hs__swap(s->order, i, j);
         else hs__shift(s->order, i, j);
@@ -216,7 +218,8 @@ hs_status hs__profile_columns(const hs__zone_times *x, double bound, int32_t siz
                  .words = hs__set_words(x->tall),
                  .across = hs__set_words(x->wide),
                  .limit = -1.0};
-    const size_t powers = hs__count_powers(s.words), sets = (size_t)size + 1;
+    const size_t powers = hs__count_powers(s.words);
+    const size_t sets = (size_t)size + 1;
     const size_t own = (size_t)x->p * (size_t)x->wide * s.words;
     uint64_t *bits = malloc((own + sets * s.across + (sets + powers) * s.words) * sizeof *bits);
     double *sample = malloc(HS__TIMES_SAMPLE * sizeof *sample);

@@ -85,8 +85,10 @@ static void take_better_rows(const splits *s, int64_t count, const double *restr
 /* Cuts every box in two, for two disjoint subsets of the workers. */
 static void cut_boxes(const splits *s, uint32_t first, uint32_t second, double *out)
 {
-    const int64_t tall = s->x->tall, wide = s->x->wide;
-    const double *a = values_of(s, first), *b = values_of(s, second);
+    const int64_t tall = s->x->tall;
+    const int64_t wide = s->x->wide;
+    const double *a = values_of(s, first);
+    const double *b = values_of(s, second);
     for (int64_t h = 0; h < tall; h++) {
         for (int64_t w = 1; w < wide; w++)
             take_better(s, wide - w, a[h * wide + w - 1], b + h * wide, out + h * wide + w);
@@ -99,11 +101,13 @@ static void cut_boxes(const splits *s, uint32_t first, uint32_t second, double *
 /* Fills the values of all subsets, from small ones to large ones. */
 static void fill_values(splits *s)
 {
-    const int64_t tall = s->x->tall, wide = s->x->wide;
+    const int64_t tall = s->x->tall;
+    const int64_t wide = s->x->wide;
     for (size_t e = 0; e < s->box; e++) s->values[e] = INFINITY;
     for (uint32_t subset = 1; subset < 1u << s->size && !hs__cancelled(s->x->cancel); subset++) {
         double *out = values_of(s, subset);
-        const uint32_t lowest = subset & -subset, rest = subset - lowest;
+        const uint32_t lowest = subset & -subset;
+        const uint32_t rest = subset - lowest;
         if (!rest) {
             const int32_t k = __builtin_ctz(subset);
             for (int64_t h = 1; h <= tall; h++)
@@ -124,7 +128,8 @@ static void fill_values(splits *s)
 /* Writes the zones of a subset in a box, whose value is finite. */
 static void read_zones(const splits *s, uint32_t subset, const int64_t *box, int64_t *zones)
 {
-    const int64_t h = box[2], w = box[3];
+    const int64_t h = box[2];
+    const int64_t w = box[3];
     const double value = value_at(s, subset, h, w);
     for (uint32_t left = subset; left; left &= left - 1) { /* without the workers not needed */
         const uint32_t fewer = subset - (left & -left);
@@ -139,7 +144,8 @@ static void read_zones(const splits *s, uint32_t subset, const int64_t *box, int
         const uint32_t first = subset - second;
         for (int axis = 0; axis < 2; axis++)
             for (int64_t at = 1; at < box[2 + axis]; at++) {
-                const int64_t high = axis ? h : at, across = axis ? at : w;
+                const int64_t high = axis ? h : at;
+                const int64_t across = axis ? at : w;
                 const double joined =
                     value_joined(s, value_at(s, first, high, across),
                                  value_at(s, second, axis ? h : h - at, axis ? w - at : w));

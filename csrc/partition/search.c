@@ -27,7 +27,8 @@ static void add_up(tree *t, int32_t i)
     const node *a = &t->nodes[self->child[0]];
     const node *b = &t->nodes[self->child[1]];
     self->area = a->area + b->area;
-    const double share = a->area / self->area, rest = b->area / self->area;
+    const double share = a->area / self->area;
+    const double rest = b->area / self->area;
     const bool beside = self->op == HS_BESIDE;
     self->across = beside ? a->across * share + b->across * rest : a->across + b->across;
     self->down = beside ? a->down + b->down : a->down * share + b->down * rest;
@@ -70,7 +71,8 @@ static bool disturb_tree(tree *t, uint64_t *state)
     }
     if (contains_node(t, i, j) || contains_node(t, j, i)) return false;
     if (move < 3) { /* two nodes are exchanged */
-        const int32_t p = x->parent, q = y->parent;
+        const int32_t p = x->parent;
+        const int32_t q = y->parent;
         if (p == q || (move == 1 && (x->op < 0 || y->op < 0))) return false;
         put_in_place(t, p, i, j);
         put_in_place(t, q, j, i);
@@ -151,7 +153,8 @@ hs_status hs_partition_search(int32_t p, const double *areas, const double *weig
     for (int32_t i = 0; i < length && !status; i++)
         if (plan[i] < HS_ABOVE) status = HS_ERROR_UNSUPPORTED;
     if (!status) {
-        const double width = sqrt(aspect), height = 1.0 / width;
+        const double width = sqrt(aspect);
+        const double height = 1.0 / width;
         uint64_t random = *state;
         read_nodes(&now, parsed, length);
         memcpy(best.nodes, now.nodes, bytes);

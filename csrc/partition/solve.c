@@ -72,7 +72,8 @@ static void drop_idle_workers(hs__planner *s)
     int32_t size = 0;
     int32_t columns = 0;
     for (int32_t j = 0; j < s->columns; j++) {
-        const int32_t from = s->start[j], end = s->start[j + 1];
+        const int32_t from = s->start[j];
+        const int32_t end = s->start[j + 1];
         const int32_t before = size;
         for (int32_t k = from; k < end; k++)
             if (s->areas[s->order[k]] > 0.0) s->order[size++] = s->order[k];

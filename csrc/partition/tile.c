@@ -155,7 +155,8 @@ static void remember_score(tiler *t, int32_t i, int64_t height, int64_t width, s
 /* Computes the sizes of the members of a chain of workers. */
 static void share_out(tiler *t, int32_t i, int64_t along, int64_t *sizes)
 {
-    const int32_t count = t->count[i], *member = t->members + t->first[i];
+    const int32_t count = t->count[i];
+    const int32_t *member = t->members + t->first[i];
     for (int32_t k = 0; k < count; k++) t->time[k] = t->nodes[i].area / t->nodes[member[k]].area;
     const hs_status status = hs_distribute(along, count, t->time, t->cancel, sizes, NULL);
     if (status) t->status = status;
@@ -219,7 +220,8 @@ typedef struct state {
  * cuts. */
 static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
 {
-    const int32_t count = t->count[i], *member = t->members + t->first[i];
+    const int32_t count = t->count[i];
+    const int32_t *member = t->members + t->first[i];
     const bool beside = t->nodes[i].op == HS_BESIDE;
     state(*s)[STATES] = (state(*)[STATES])t->states + t->states_used;
     double sum = 0.0;
@@ -233,7 +235,8 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
             state *here = &s[k][c];
             *here = (state){.best = {INFINITY, INFINITY}, .at = at};
             for (int32_t b = 0; b < (k ? STATES : 1); b++) {
-                const int64_t start = k ? s[k - 1][b].at : 0, size = at - start;
+                const int64_t start = k ? s[k - 1][b].at : 0;
+                const int64_t size = at - start;
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
                 const score own = beside ? score_of(t, member[k], across, size)
                                          : score_of(t, member[k], size, across);
@@ -259,7 +262,8 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
     const int64_t along = beside ? width : height;
     const int64_t across = beside ? height : width;
     const int64_t asked = t->asked_count;
-    const int32_t count = t->count[i], *member = t->members + t->first[i];
+    const int32_t count = t->count[i];
+    const int32_t *member = t->members + t->first[i];
     score all = {0.0, 0.0};
     if (t->leaves[i]) share_out(t, i, along, t->cuts);
     else choose_cuts(t, i, along, across);
@@ -272,7 +276,10 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
 /* Computes the boxes of a wheel with these lines. */
 static void wheel_boxes(const int64_t line[4], int64_t height, int64_t width, int64_t box[5][4])
 {
-    const int64_t x0 = line[0], x1 = line[1], y0 = line[2], y1 = line[3];
+    const int64_t x0 = line[0];
+    const int64_t x1 = line[1];
+    const int64_t y0 = line[2];
+    const int64_t y1 = line[3];
     const int64_t boxes[5][4] = {{0, 0, y0, x1},
                                  {0, x1, y1, width - x1},
                                  {y1, x0, height - y1, width - x0},
@@ -311,7 +318,8 @@ static score solve_wheel(tiler *t, int32_t i, int64_t height, int64_t width)
 
 static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
 {
-    const int32_t inside = t->members[t->first[i]], owner = t->members[t->first[i] + 1];
+    const int32_t inside = t->members[t->first[i]];
+    const int32_t owner = t->members[t->first[i] + 1];
     const double wanted = t->nodes[inside].area * t->cells;
     const double ideal = hs__corner_width(&t->nodes[inside]) * sqrt(t->cells);
     score best = {INFINITY, INFINITY};
@@ -363,7 +371,8 @@ static score solve_corners(tiler *t, int32_t i, int64_t height, int64_t width)
     score best = {INFINITY, INFINITY};
     for (int a = 0; a < count[0]; a++)
         for (int b = 0; b < count[1]; b++) {
-            const int64_t *const first = tried[0][a], *const second = tried[1][b];
+            const int64_t *const first = tried[0][a];
+            const int64_t *const second = tried[1][b];
             if (first[0] + second[0] > height && first[1] + second[1] > width) continue;
             const double left = (double)height * (double)width -
                                 (double)first[0] * (double)first[1] -
@@ -463,8 +472,12 @@ static void write_rect(tiler *t, int32_t worker, const placement *x)
 static void place_corners(tiler *t, const placement *x)
 {
     const int32_t *const member = t->members + t->first[x->node];
-    const int64_t h1 = t->cuts[0], w1 = t->cuts[1], h2 = t->cuts[2], w2 = t->cuts[3];
-    const int64_t lower = x->height - h2, right = x->width - w2;
+    const int64_t h1 = t->cuts[0];
+    const int64_t w1 = t->cuts[1];
+    const int64_t h2 = t->cuts[2];
+    const int64_t w2 = t->cuts[3];
+    const int64_t lower = x->height - h2;
+    const int64_t right = x->width - w2;
     const int64_t down[3][4] = {
         {0, w1, h1, x->width - w1}, {h1, 0, lower - h1, x->width}, {lower, 0, h2, right}};
     const int64_t across[3][4] = {
@@ -481,7 +494,8 @@ static void place_corners(tiler *t, const placement *x)
  * first on top. */
 static void place_members(tiler *t, const placement *x)
 {
-    const int32_t count = t->count[x->node], *member = t->members + t->first[x->node];
+    const int32_t count = t->count[x->node];
+    const int32_t *member = t->members + t->first[x->node];
     const int64_t *cut = t->cuts;
     if (t->nodes[x->node].op == HS_WHEEL) {
         int64_t box[5][4];
@@ -490,7 +504,8 @@ static void place_members(tiler *t, const placement *x)
             push_placement(t, member[c], x->row + box[c][0], x->col + box[c][1], box[c][2],
                            box[c][3]);
     } else if (t->nodes[x->node].op == HS_AROUND) {
-        const int64_t upper = x->height - cut[0], left = x->width - cut[1];
+        const int64_t upper = x->height - cut[0];
+        const int64_t left = x->width - cut[1];
         push_placement(t, member[1], x->row + upper, x->col, cut[0], left);
         push_placement(t, member[1], x->row, x->col, upper, x->width);
         push_placement(t, member[0], x->row + upper, x->col + left, cut[0], cut[1]);

@@ -99,7 +99,8 @@ hs_status hs_zone_times(int32_t rows, int32_t cols, const double *heights, const
         const double *below = down.weight > 0.0 ? above + cols : above;
         for (int64_t w = 1; w <= n; w++) {
             const place across = find_place(cols, widths, w);
-            const int64_t left = across.low, right = left + (across.weight > 0.0);
+            const int64_t left = across.low;
+            const int64_t right = left + (across.weight > 0.0);
             const double time = blend(down.weight, blend(across.weight, above[left], above[right]),
                                       blend(across.weight, below[left], below[right]));
             times[(h - 1) * n + w - 1] = fmax(time * (down.scale * across.scale), 0x1p-1074);

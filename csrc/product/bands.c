@@ -165,7 +165,8 @@ static void divide_box(const hs__bands *x, const hs_box *box, const hs__panel_pr
     int32_t count = 0;
     for (int32_t c = 0; c < x->teams; c++)
         if (speeds[c] > 0.0) able[count++] = c;
-    const int64_t row_unit = hs__row_unit(seen), col_unit = hs__col_unit(seen);
+    const int64_t row_unit = hs__row_unit(seen);
+    const int64_t col_unit = hs__col_unit(seen);
     const hs__division how = {.speeds = speeds,
                               .row_unit = seen->turned ? col_unit : row_unit,
                               .col_unit = seen->turned ? row_unit : col_unit,

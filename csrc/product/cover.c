@@ -105,7 +105,8 @@ static void add_face(tiling *t, const hs_box *box, int64_t weight)
         return;
     }
     /* The piece of the diagonal in the box, if from < to. */
-    const int64_t from = hs__max(first, left), to = hs__min(end, right);
+    const int64_t from = hs__max(first, left);
+    const int64_t to = hs__min(end, right);
     if (from >= to) {
         if (first >= right) add_below(t, first, end, left, right, weight, box->worker);
         return;

@@ -54,7 +54,9 @@ typedef struct {
 static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t cols, int64_t row,
                          int64_t rows, int64_t *from, int64_t *to)
 {
-    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), end = panel_col + cols;
+    const int64_t mu = hs__row_unit(x);
+    const int64_t nu = hs__col_unit(x);
+    const int64_t end = panel_col + cols;
     hs__triangle_columns(&x->triangle, row * mu, hs__min(rows * mu, x->c.rows - row * mu), end,
                          from, to);
     *from = hs__max(*from - panel_col, 0) / nu;
@@ -158,7 +160,8 @@ static int64_t deals_of(const hs__panel_product *x)
 }
 static int32_t *first_of(const hs__gang *gang, int64_t col)
 {
-    const int64_t j = col / gang->x.panel_cols, last = col + gang->x.panel_cols >= gang->x.c.cols;
+    const int64_t j = col / gang->x.panel_cols;
+    const int64_t last = col + gang->x.panel_cols >= gang->x.c.cols;
     return gang->first + (gang->members + 1) * (gang->x.triangle.which ? j : last);
 }
 
@@ -210,7 +213,8 @@ static size_t lay_out_tables(hs__gang *gang, int64_t tiles, char *room)
 /* Fills in the fields that need no tables. Returns 0 if there are too many panels. */
 static int begin_layout(hs__gang *gang, const hs__panel_product *x, int32_t members)
 {
-    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols), slabs = hs__slab_count(x);
+    const int64_t col_panels = hs__ceil_div(x->c.cols, x->panel_cols);
+    const int64_t slabs = hs__slab_count(x);
     *gang = (hs__gang){.x = *x, .members = members};
     if (col_panels > INT32_MAX / slabs) return 0;
     gang->panel_count = col_panels * slabs;
@@ -361,7 +365,8 @@ static int32_t take_tile(hs__queue *queue, uint64_t number, int from_back, int32
     const uint64_t field = ((uint64_t)1 << FIELD) - 1;
     uint64_t now = atomic_load_explicit(queue, memory_order_relaxed);
     for (;;) {
-        const int32_t next = (int32_t)(now & field), end = (int32_t)(now >> FIELD & field);
+        const int32_t next = (int32_t)(now & field);
+        const int32_t end = (int32_t)(now >> FIELD & field);
         if (now >> 2 * FIELD != number || end - next <= leave) return -1;
         const uint64_t then =
             from_back ? queue_of(number, next, end - 1) : queue_of(number, next + 1, end);

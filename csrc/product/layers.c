@@ -116,7 +116,8 @@ static void assign_layers(hs__layered *sum)
 static void extend_layer(hs__layer *layer, const hs_box *b)
 {
     hs__matrix *x = &layer->x;
-    const int64_t row = hs__min(layer->row, b->row), col = hs__min(layer->col, b->col);
+    const int64_t row = hs__min(layer->row, b->row);
+    const int64_t col = hs__min(layer->col, b->col);
     const int64_t end = hs__max(layer->row + x->rows, b->row + b->height);
     const int64_t right = hs__max(layer->col + x->cols, b->col + b->width);
     layer->scattered |= row != b->row || col != b->col || end != b->row + b->height ||

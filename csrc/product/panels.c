@@ -38,7 +38,8 @@ int hs__panel_product_init(hs__panel_product *x, const hs__kernel *kernel, const
                            const hs_box *box, const hs__in_layers *layers, int32_t members)
 {
     if (box->height == 0 || box->width == 0) return 0;
-    const int real_type = p->dtype & 1, complex = p->dtype >> 1;
+    const int real_type = p->dtype & 1;
+    const int complex = p->dtype >> 1;
     const hs__blocking *blocking = &kernel->real[real_type];
     *x = (hs__panel_product){.kernel = blocking, .complex = complex};
     hs__matrices_of(p, &x->a, &x->b, &x->c);
@@ -185,7 +186,9 @@ static void compute_in_scratch(const hs__panel_product *x, int64_t row, int64_t 
                                int64_t n, int64_t k, const void *a, const void *b, int accumulate,
                                void *tile, const void *a_next, const void *b_next)
 {
-    const int type = x->pack_a.real_type, parts = 1 + x->complex, by_rows = x->kernel->prefers_rows;
+    const int type = x->pack_a.real_type;
+    const int parts = 1 + x->complex;
+    const int by_rows = x->kernel->prefers_rows;
     const int64_t fast = parts * (by_rows ? n : m);
     const double zero = 0.0, one = 1.0; /* all bits zero: also a float */
     const float one_f = 1.0f;
@@ -215,7 +218,9 @@ static void compute_in_scratch(const hs__panel_product *x, int64_t row, int64_t 
 void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const hs__tile *t,
                       hs__packed_block *have, char *block, const char *packed)
 {
-    const int64_t mu = hs__row_unit(x), nu = hs__col_unit(x), depth = real_depth(x, panel->length);
+    const int64_t mu = hs__row_unit(x);
+    const int64_t nu = hs__col_unit(x);
+    const int64_t depth = real_depth(x, panel->length);
     const size_t a_bytes = (size_t)(x->pack_a.tile * depth) * real_bytes(x);
     const size_t b_bytes = (size_t)(x->pack_b.tile * depth) * real_bytes(x);
 
@@ -228,7 +233,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
         *have = (hs__packed_block){t->row, t->rows, panel->depth};
     }
 
-    const int layered = x->onto.data != NULL, first = panel->depth == 0;
+    const int layered = x->onto.data != NULL;
+    const int first = panel->depth == 0;
     const hs__matrix *const c = layered ? &x->onto : &x->c;
     /* The kernel is given a beta of 0 or 1 only: with any other beta it rounds differently inside
      * of C and at its edges. */
@@ -237,7 +243,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const double beta = layered            ? (panel->depth % x->layer != 0)
                         : first && !scales ? x->beta[0]
                                            : 1.0;
-    const float beta_f = (float)beta, alpha_f = (float)x->alpha[0];
+    const float beta_f = (float)beta;
+    const float alpha_f = (float)x->alpha[0];
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;
     const void *alpha = x->pack_a.real_type ? (const void *)&x->alpha[0] : (const void *)&alpha_f;
 
@@ -247,7 +254,8 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     const int64_t parts = 1 + x->complex;
     const int64_t n_reals = x->kernel->prefers_rows ? parts : 1;
     const int64_t m_reals = parts / n_reals;
-    const int64_t row_stride = n_reals * x->c.row_stride, col_stride = m_reals * x->c.col_stride;
+    const int64_t row_stride = n_reals * x->c.row_stride;
+    const int64_t col_stride = m_reals * x->c.col_stride;
     /* Bytes of a line that are mirrored together: each line is in another page. */
     enum { MIRRORED_BYTES = 1024 };
     const int64_t done = panel->depth + panel->length;
@@ -257,9 +265,11 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
     int64_t finished = 0;
     for (int64_t j = 0; j < t->cols; j += nu) {
         const char *b = packed + (size_t)((t->col + j) / nu) * b_bytes;
-        const int64_t n = hs__min(nu, t->cols - j), col = panel->col + t->col + j;
+        const int64_t n = hs__min(nu, t->cols - j);
+        const int64_t col = panel->col + t->col + j;
         for (int64_t i = 0; i < t->rows; i += mu) {
-            const int64_t m = hs__min(mu, t->rows - i), row = t->row + i;
+            const int64_t m = hs__min(mu, t->rows - i);
+            const int64_t row = t->row + i;
             const hs__meeting meets = hs__triangle_meets(&x->triangle, row, m, col, n);
             if (meets == HS__OUTSIDE) continue;
             if (scales) {

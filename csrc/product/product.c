@@ -91,7 +91,8 @@ static hs_product product_of(const product_run *job, hs_box *box)
 {
     hs_product own = *job->product;
     if (!job->depth) return own;
-    const int64_t first = job->depth[box->worker], bytes = hs__element_bytes(own.dtype);
+    const int64_t first = job->depth[box->worker];
+    const int64_t bytes = hs__element_bytes(own.dtype);
     if (box->length) {
         own.a = (const char *)own.a + first * own.a_col_stride * bytes;
         own.b = (const char *)own.b + first * own.b_row_stride * bytes;
@@ -314,7 +315,8 @@ static int32_t common_divisor(int32_t x, int32_t y) { return y ? common_divisor(
 /* Returns the rows of a layer before band i, if it is cut into `bands` bands of equal work. */
 static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
 {
-    const double share = (double)i / bands, upper = 1.0 - sqrt(1.0 - share);
+    const double share = (double)i / bands;
+    const double upper = 1.0 - sqrt(1.0 - share);
     const double part = !x->triangle                       ? share
                         : x->triangle == HS_TRIANGLE_UPPER ? upper
                                                            : sqrt(share);
@@ -343,7 +345,8 @@ static int32_t layered_boxes(const hs_product *x, int32_t p, const double *speed
     division last = first;
     for (int32_t i = 0, at = 0; boxes && i < count; i++)
         for (int32_t band = 0, own = i < whole ? 1 : bands; band < own && at < capacity; band++) {
-            const int64_t row = rows_before(x, band, own), end = rows_before(x, band + 1, own);
+            const int64_t row = rows_before(x, band, own);
+            const int64_t end = rows_before(x, band + 1, own);
             const int32_t worker = i < whole
                                        ? owner_of(&first, i, whole)
                                        : owner_of(&last, (i - whole) * bands + band, cut * bands);

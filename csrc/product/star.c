@@ -120,7 +120,8 @@ static void locate_streamed(const star_run *job, const hs_star_chunk *chunk, int
                             piece pieces[OPERANDS])
 {
     const int by_rows = chunk->buffers == HS_STAR_STREAM_A;
-    const int64_t passes = by_rows ? chunk->height : chunk->width, layer = panel / passes;
+    const int64_t passes = by_rows ? chunk->height : chunk->width;
+    const int64_t layer = panel / passes;
     pieces[C] = strip_of(job, chunk, panel % passes);
     pieces[A] = (piece){.row = pieces[C].row, .col = layer, .height = pieces[C].height, .width = 1};
     pieces[B] = (piece){.row = layer, .col = pieces[C].col, .height = 1, .width = pieces[C].width};
@@ -145,7 +146,8 @@ static void locate_operands(const star_run *job, const hs_star_chunk *chunk, int
     const int64_t height = chunk->held == B ? deep : chunk->height;
     const int64_t col = chunk->col + (chunk->held == A ? first : 0);
     const int64_t width = chunk->held == A ? deep : chunk->width;
-    const int64_t inner = chunk->held == C ? first : 0, depth = chunk->held == C ? deep : t;
+    const int64_t inner = chunk->held == C ? first : 0;
+    const int64_t depth = chunk->held == C ? deep : t;
     const int second =
         chunk->buffers == 2 && (first / chunk->depth + place_of(job, chunk)->first_buffer) % 2;
     int64_t at = second ? pipelined_chunks_of(job, chunk)->passing - most * form.in : 0;
@@ -161,7 +163,9 @@ static void locate_operands(const star_run *job, const hs_star_chunk *chunk, int
 static hs__matrix at_master(const star_run *job, int o, const piece *x)
 {
     const hs__matrix *whole = &job->operand[o];
-    const int64_t q = job->x->block, row = x->row * q, col = x->col * q;
+    const int64_t q = job->x->block;
+    const int64_t row = x->row * q;
+    const int64_t col = x->col * q;
     return hs__part(whole, row, col, hs__min(x->height * q, whole->rows - row),
                     hs__min(x->width * q, whole->cols - col));
 }
@@ -200,7 +204,8 @@ static void bring_operand(const star_run *job, hs__member *self, int32_t worker,
                           const piece *x)
 {
     const hs_product *p = job->product;
-    const hs__matrix from = at_master(job, o, x), to = in_arena(job, worker, o, x);
+    const hs__matrix from = at_master(job, o, x);
+    const hs__matrix to = in_arena(job, worker, o, x);
     const int clears =
         o == C && p->beta[0] == 0.0 && (p->beta[1] == 0.0 || p->dtype < HS_COMPLEX64);
     if (!clears) hs__copy(self, to, from);

@@ -189,7 +189,9 @@ static hs_status report_run(void *context, hs_status status)
 static void cut_pieces(thin_run *job)
 {
     enum { STEP = 64 }; /* rows of a piece are a multiple of it, by rows of a quarter of it */
-    const int64_t m = job->a.rows, k = job->a.cols, e = job->c.element;
+    const int64_t m = job->a.rows;
+    const int64_t k = job->a.cols;
+    const int64_t e = job->c.element;
     int64_t depth = hs__min(k, HS__THIN_DEPTH);
     if (job->by_rows) {
         job->height = hs__round_up(1 + HS__THIN_PIECE_BYTES / (depth * e), STEP / 4);
@@ -210,7 +212,8 @@ static hs_status open_run(void *context)
 {
     enum { LINE = 64 };
     thin_run *job = context;
-    const int64_t n = job->c.cols, e = job->c.element;
+    const int64_t n = job->c.cols;
+    const int64_t e = job->c.element;
     /* bytes of a packed element */
     const int64_t wide =
         job->by_rows ? step_of(job, 1) * (int64_t)hs__real_bytes(job->product->dtype) : e;

@@ -52,7 +52,8 @@ static void change_triangle(int32_t dtype, const hs__triangle *t, const hs__matr
     if (x->rows == 0 || x->cols == 0) return;
     if (hs__by_columns(x)) {
         const hs__triangle turned = hs__triangle_transposed(*t);
-        const hs__matrix lines = hs__transposed(*x), more = other ? hs__transposed(*other) : lines;
+        const hs__matrix lines = hs__transposed(*x);
+        const hs__matrix more = other ? hs__transposed(*other) : lines;
         change_triangle(dtype, &turned, &lines, col, row, beta, other ? &more : NULL);
         return;
     }
@@ -125,7 +126,8 @@ static void mirror_part(int32_t dtype, const hs__triangle *t, const hs__matrix *
 {
     const void *from = hs__at(c, row, col);
     void *to = hs__at(c, col + t->diagonal, row - t->diagonal);
-    const int64_t rs = c->row_stride, cs = c->col_stride;
+    const int64_t rs = c->row_stride;
+    const int64_t cs = c->col_stride;
     if ((rs == 1 || cs == 1) && !(dtype >> 1)) {
         if (rs == 1) hs__transpose_reals(dtype & 1, rows, cols, from, cs, to, cs);
         else hs__transpose_reals(dtype & 1, cols, rows, from, rs, to, rs);

@@ -11,13 +11,15 @@ static bool is_alike(const hs_ring *problem, const int *cancel, const hs__ring_a
 {
     if (able->count == 1) return true;
     const int32_t *worker = able->worker;
-    const size_t one = (size_t)worker[0], other = (size_t)worker[1];
+    const size_t one = (size_t)worker[0];
+    const size_t other = (size_t)worker[1];
     const double first = hs__ring_message(problem, one, other);
     if (!hs__ring_valid_message(problem, one, other)) return false;
     if (!problem->links && !problem->latencies) return true;
     for (int32_t a = 0; a < able->count && !hs__cancelled(cancel); a++)
         for (int32_t b = 0; b < able->count; b++) {
-            const size_t i = (size_t)worker[a], j = (size_t)worker[b];
+            const size_t i = (size_t)worker[a];
+            const size_t j = (size_t)worker[b];
             if (a != b && (hs__ring_message(problem, i, j) != first ||
                            !hs__ring_valid_message(problem, i, j)))
                 return false;
@@ -67,7 +69,8 @@ static void drop_latencies(hs_ring *problem)
 hs_status hs__ring_restrict(const hs_ring *problem, hs__ring_able *able)
 {
     if (able->count > HS_RING_MOST) return HS_ERROR_UNSUPPORTED;
-    const size_t n = (size_t)able->count, p = (size_t)problem->p;
+    const size_t n = (size_t)able->count;
+    const size_t p = (size_t)problem->p;
     able->inner = *problem;
     if (n == p) {
         drop_latencies(&able->inner);
@@ -75,8 +78,10 @@ hs_status hs__ring_restrict(const hs_ring *problem, hs__ring_able *able)
     }
     able->numbers = malloc((2 * n + 2 * n * n) * sizeof *able->numbers);
     if (!able->numbers) return HS_ERROR_MEMORY;
-    double *times = able->numbers, *overheads = times + n;
-    double *links = overheads + n, *latencies = links + n * n;
+    double *times = able->numbers;
+    double *overheads = times + n;
+    double *links = overheads + n;
+    double *latencies = links + n * n;
     for (size_t k = 0; k < n; k++) {
         times[k] = problem->cycle_times[able->worker[k]];
         overheads[k] = hs__ring_overhead(problem, (size_t)able->worker[k]);

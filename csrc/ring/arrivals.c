@@ -70,7 +70,8 @@ static hs_status bound_arrivals(const hs_redistribution *x, const int *cancel, d
 {
     const int32_t q = x->size;
     hs__sequence *forward = calloc(2 * (size_t)q, sizeof *forward); /* into each member */
-    hs__sequence arriving = {0}, sent = {0};
+    hs__sequence arriving = {0};
+    hs__sequence sent = {0};
     hs_status status = forward ? HS_OK : HS_ERROR_MEMORY;
     hs__sequence *backward = forward + (forward ? q : 0);
     for (int32_t k = 0; k < 2 * q && !status; k++) {

@@ -88,7 +88,9 @@ static hs_status reduce_workers(search *s, const hs__ring *x)
 /* Finds all shortest paths from the base through subsets of the workers after it. */
 static hs_status find_paths(search *s, int32_t base)
 {
-    const size_t n = (size_t)s->n, m = n - 1 - (size_t)base, first = (size_t)base + 1;
+    const size_t n = (size_t)s->n;
+    const size_t m = n - 1 - (size_t)base;
+    const size_t first = (size_t)base + 1;
     s->base = base;
     s->m = (int32_t)m;
     s->total[0] = s->speed[base];
@@ -142,7 +144,9 @@ static double ring_length(const search *s, uint32_t mask, int32_t *last)
 /* Writes the members of that ring, as indices of the problem. */
 static void write_ring(const search *s, uint32_t mask, int32_t last, int32_t *ring)
 {
-    const size_t n = (size_t)s->n, m = (size_t)s->m, first = (size_t)s->base + 1;
+    const size_t n = (size_t)s->n;
+    const size_t m = (size_t)s->m;
+    const size_t first = (size_t)s->base + 1;
     int32_t size = 0;
     ring[size++] = s->node[s->base];
     for (int32_t j = last;;) {
@@ -178,7 +182,9 @@ static hs_status walk_back(search *s, uint32_t mask, int32_t j, int32_t after, d
                            double speed)
 {
     if (++s->walked % BRIEF == 0 && hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
-    const size_t n = (size_t)s->n, first = (size_t)s->base + 1, own = first + (size_t)j;
+    const size_t n = (size_t)s->n;
+    const size_t first = (size_t)s->base + 1;
+    const size_t own = first + (size_t)j;
     const double *payment = s->payment + own * n;
     const double paid = payment[after];
     s->walk[s->depth++] = (int32_t)own;

@@ -19,7 +19,10 @@ typedef struct {
 
 static double insertion_cost(const growth *g, int32_t i, int32_t a)
 {
-    const size_t p = (size_t)g->x->p, u = (size_t)i, from = (size_t)a, to = (size_t)g->next[a];
+    const size_t p = (size_t)g->x->p;
+    const size_t u = (size_t)i;
+    const size_t from = (size_t)a;
+    const size_t to = (size_t)g->next[a];
     return g->x->edge[u * p + from] + g->x->edge[u * p + to] - g->x->edge[from * p + to];
 }
 
@@ -113,7 +116,8 @@ hs_status hs__ring_grow(const hs__ring *x, int32_t first, const int *cancel, int
         int32_t chosen = -1;
         for (int32_t i = 0; i < x->p; i++)
             if (g.next[i] < 0 && (chosen < 0 || g.cost[i] < g.cost[chosen])) chosen = i;
-        const int32_t a = g.place[chosen], b = g.next[a];
+        const int32_t a = g.place[chosen];
+        const int32_t b = g.next[a];
         length += g.cost[chosen];
         speed += x->speed[chosen];
         insert_worker(&g, chosen, a);

@@ -49,7 +49,8 @@ hs_status hs__send_items(const hs__sequence *arriving, int64_t items, int64_t st
     for (int64_t k = 0; k < arriving->count && left > 0 && !status; k++) {
         const hs__stretch in = arriving->part[k];
         const int64_t count = hs__min(in.items, left);
-        const double free = hs__sequence_end(sent, time), first = in.start + arrival_time;
+        const double free = hs__sequence_end(sent, time);
+        const double first = in.start + arrival_time;
         left -= count;
         if (in.period <= time) {
             status = add_stretch(sent, fmax(free, first), count, time, time);

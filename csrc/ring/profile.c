@@ -75,7 +75,8 @@ static uint32_t find_first(const envelope *e)
 {
     uint32_t first = 1;
     for (uint32_t c = 2; c < e->subsets; c++) {
-        const double start = start_of(e, c), least = start_of(e, first);
+        const double start = start_of(e, c);
+        const double least = start_of(e, first);
         if (start < least || (start == least && e->speed[c] > e->speed[first])) first = c;
     }
     return first;

@@ -42,7 +42,8 @@ static bool valid_problem(const hs_redistribution *x)
 {
     if (!x || x->size < 1 || !x->before || !x->after || !x->next) return false;
     if (x->closed != 0 && x->closed != 1) return false;
-    int64_t first = 0, last = 0;
+    int64_t first = 0;
+    int64_t last = 0;
     for (int32_t k = 0; k < x->size; k++) {
         if (x->before[k] < 0 || x->before[k] > HS__SIZE_MOST - first) return false;
         if (x->after[k] < 0 || x->after[k] > HS__SIZE_MOST - last) return false;
@@ -59,7 +60,8 @@ static bool valid_problem(const hs_redistribution *x)
 /* Returns whether these flows are a redistribution in which each chain has a first member. */
 static bool valid_flows(const hs_redistribution *x, const int64_t *flows)
 {
-    bool all_next = true, all_previous = true;
+    bool all_next = true;
+    bool all_previous = true;
     for (int32_t k = 0; k < x->size; k++) {
         const int64_t in = flows[hs__previous_member(x, k)];
         if (flows[k] > HS__SIZE_MOST || flows[k] < -HS__SIZE_MOST || in > HS__SIZE_MOST ||
@@ -218,7 +220,9 @@ static hs_status open_choice(const schedule *s, choice *c)
     *c = (choice){.flat = malloc((size_t)x->size * sizeof *c->flat),
                   .flows = malloc((size_t)x->size * sizeof *c->flows)};
     if (!c->flat || !c->flows) return HS_ERROR_MEMORY;
-    int64_t flow = 0, least = 0, most = 0;
+    int64_t flow = 0;
+    int64_t least = 0;
+    int64_t most = 0;
     for (int32_t k = 0; k < x->size; k++) {
         flow += x->before[k] - x->after[k];
         c->flat[k] = flow;

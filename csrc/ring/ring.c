@@ -153,7 +153,8 @@ hs_status hs__ring_prune(const hs__ring *x, double value, const int *cancel, boo
             }
             for (size_t j = 0; j < p; j++) {
                 if (j == i || gone[i * p + j]) continue;
-                const double paid = x->payment[i * p + j], other = paid > least ? least : second;
+                const double paid = x->payment[i * p + j];
+                const double other = paid > least ? least : second;
                 if (paid + other >= value) gone[i * p + j] = gone[j * p + i] = again = true;
             }
         }

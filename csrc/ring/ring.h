@@ -43,7 +43,9 @@ static inline double hs__ring_message(const hs_ring *problem, size_t i, size_t j
  * one is its own neighbour. */
 static inline double hs__ring_paid(const hs_ring *problem, int32_t i, int32_t before, int32_t next)
 {
-    const size_t own = (size_t)i, left = (size_t)before, right = (size_t)next;
+    const size_t own = (size_t)i;
+    const size_t left = (size_t)before;
+    const size_t right = (size_t)next;
     const double overhead = hs__ring_overhead(problem, own);
     if (i == next) return overhead;
     double messages =

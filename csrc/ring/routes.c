@@ -27,7 +27,8 @@ static void grow_tree(const hs_ring_network *network, int32_t from, tree *t)
     for (int32_t length = 1; grows; length++) {
         grows = false;
         for (int32_t l = 0; l < 2 * network->links; l++) {
-            const int32_t tail = network->ends[l], head = network->ends[l ^ 1];
+            const int32_t tail = network->ends[l];
+            const int32_t head = network->ends[l ^ 1];
             if (t->length[tail] != length - 1) continue;
             if (t->length[head] >= 0 && t->length[head] < length) continue;
             const double cost = fmax(t->cost[tail], network->costs[l / 2]);
@@ -120,7 +121,8 @@ static hs_status check_routes(int32_t p, const hs_ring_network *network, const i
     for (int32_t l = 0; l < network->links; l++) seen[l] = -1;
     hs_status status = HS_OK;
     for (int64_t k = 0; k < pairs && !status; k++) {
-        const int32_t i = (int32_t)(k / p), j = (int32_t)(k % p);
+        const int32_t i = (int32_t)(k / p);
+        const int32_t j = (int32_t)(k % p);
         if (j == 0 && hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         else if (!is_route(network, network->first[k], network->first[k + 1], i, j, k, seen))
             status = HS_ERROR_VALUE;

@@ -143,7 +143,9 @@ static bool is_better(const search *s, double length, double speed)
 static double removal_cost(const search *s, int32_t k)
 {
     if (s->size < 2) return INFINITY;
-    const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
+    const int32_t a = s->at[k];
+    const int32_t x = member_before(s, k);
+    const int32_t y = member_after(s, k);
     return edge_cost(s, x, y) - edge_cost(s, x, a) - edge_cost(s, a, y);
 }
 
@@ -158,7 +160,9 @@ static bool drop_member(search *s, int32_t k)
 /* Exchanges a member for a worker outside that has a cheap edge to one of the neighbours. */
 static bool exchange_member(search *s, int32_t k)
 {
-    const int32_t a = s->at[k], x = member_before(s, k), y = member_after(s, k);
+    const int32_t a = s->at[k];
+    const int32_t x = member_before(s, k);
+    const int32_t y = member_after(s, k);
     const double old = s->size > 1 ? edge_cost(s, x, a) + edge_cost(s, a, y) : edge_cost(s, a, a);
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         const int32_t u = s->near[(c < s->nearby ? x : y) * s->nearby + c % s->nearby];
@@ -190,7 +194,8 @@ static bool try_insertion(search *s, int32_t u, int32_t k, int32_t gone)
 
 static double insertion_cost(const search *s, int32_t u, int32_t k)
 {
-    const int32_t a = s->at[k], b = member_after(s, k);
+    const int32_t a = s->at[k];
+    const int32_t b = member_after(s, k);
     return edge_cost(s, a, u) + edge_cost(s, u, b) - edge_cost(s, a, b);
 }
 
@@ -254,7 +259,8 @@ static bool two_opt(search *s, int32_t k)
     if (s->size < 4) return false;
     const int32_t a = s->at[k];
     for (int32_t c = 0; c < s->nearby; c++) {
-        const int32_t other = s->near[a * s->nearby + c], l = s->place[other];
+        const int32_t other = s->near[a * s->nearby + c];
+        const int32_t l = s->place[other];
         if (l < 0) continue;
         const double joined = edge_cost(s, a, other);
         /* number of steps from a to the other */
@@ -281,17 +287,21 @@ static bool two_opt(search *s, int32_t k)
  * next to a member that is near it. */
 static bool move_segment(search *s, int32_t k, int32_t count, bool forward)
 {
-    const int32_t n = s->size, a = s->at[k];
+    const int32_t n = s->size;
+    const int32_t a = s->at[k];
     if (n < count + 3) return false;
     const int32_t step = forward ? 1 : n - 1;
     const int32_t far = (int32_t)((k + (int64_t)(count - 1) * step) % n);
     const int32_t z = s->at[far];
-    const int32_t x = s->at[(k + n - step) % n], y = s->at[(far + step) % n];
+    const int32_t x = s->at[(k + n - step) % n];
+    const int32_t y = s->at[(far + step) % n];
     const double gain = edge_cost(s, x, y) - edge_cost(s, x, a) - edge_cost(s, z, y);
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
-        const int32_t near = s->near[a * s->nearby + c / 2], l = s->place[near];
+        const int32_t near = s->near[a * s->nearby + c / 2];
+        const int32_t l = s->place[near];
         if (l < 0) continue;
-        const int32_t m = c % 2 ? (l + 1) % n : (l + n - 1) % n, other = s->at[m];
+        const int32_t m = c % 2 ? (l + 1) % n : (l + n - 1) % n;
+        const int32_t other = s->at[m];
         /* the first place of the segment in forward direction */
         const int32_t from = forward ? k : far;
         if ((l - from + n) % n < count || (m - from + n) % n < count) continue;
@@ -304,7 +314,8 @@ static bool move_segment(search *s, int32_t k, int32_t count, bool forward)
         /* all other members, in order */
         for (int32_t i = 0, at = (from + count) % n; i < n - count; i++, at = (at + 1) % n) {
             s->trial[size++] = s->at[at];
-            const bool first = at == l && m == (l + 1) % n, second = at == m && l == (m + 1) % n;
+            const bool first = at == l && m == (l + 1) % n;
+            const bool second = at == m && l == (m + 1) % n;
             for (int32_t j = 0; (first || second) && j < count; j++) {
                 const int32_t q = first ? j : count - 1 - j; /* a is placed next to `near` */
                 s->trial[size++] = s->at[(int32_t)((k + (int64_t)q * step) % n)];
@@ -319,7 +330,8 @@ static bool improve_worker(search *s, int32_t i)
 {
     const int32_t k = s->place[i];
     if (k < 0) return insert_worker(s, i);
-    const int32_t x = member_before(s, k), y = member_after(s, k);
+    const int32_t x = member_before(s, k);
+    const int32_t y = member_after(s, k);
     bool found = drop_member(s, k) || exchange_member(s, k) || two_opt(s, k);
     for (int32_t count = 1; count <= SEGMENT && !found; count++)
         found = move_segment(s, k, count, true) || (count > 1 && move_segment(s, k, count, false));
@@ -380,7 +392,8 @@ static void swap_parts(search *s, uint64_t *state)
 
 static int32_t disturb_ring(search *s, uint64_t *state)
 {
-    const int32_t p = s->x->p, outside = p - s->size;
+    const int32_t p = s->x->p;
+    const int32_t outside = p - s->size;
     int32_t size = s->size;
     int32_t move = hs__pick(state, 4);
     if (move == 0 && size >= 6) {
@@ -439,7 +452,8 @@ static hs_status start_anew(search *s, uint64_t *state)
     const int32_t p = s->x->p;
     for (int32_t i = 0; i < p; i++) s->trial[i] = i;
     for (int32_t i = p - 1; i > 0; i--) {
-        const int32_t j = hs__pick(state, i + 1), kept = s->trial[i];
+        const int32_t j = hs__pick(state, i + 1);
+        const int32_t kept = s->trial[i];
         s->trial[i] = s->trial[j];
         s->trial[j] = kept;
     }

@@ -55,7 +55,9 @@ typedef struct hs__sharing {
 
 hs_status hs__sharing_open(hs__shared *s)
 {
-    const size_t p = (size_t)s->x.p, m = 2 * p + 1, links = (size_t)s->links + 1;
+    const size_t p = (size_t)s->x.p;
+    const size_t m = 2 * p + 1;
+    const size_t links = (size_t)s->links + 1;
     size_t longest = 0;
     for (size_t k = 0; k < p * p; k++) {
         const size_t length = (size_t)(s->first[k + 1] - s->first[k]);
@@ -114,7 +116,8 @@ static void begin_ring(hs__shared *s, int32_t size, const int32_t *ring)
     w->speed = 0.0;
     for (int32_t k = 0; k < size; k++) w->speed += s->x.speed[ring[k]];
     for (int32_t r = 0; r < w->messages; r++) {
-        const int32_t k = r / 2, j = ring[(k + (r % 2 ? size - 1 : 1)) % size];
+        const int32_t k = r / 2;
+        const int32_t j = ring[(k + (r % 2 ? size - 1 : 1)) % size];
         const size_t pair = (size_t)ring[k] * p + (size_t)j;
         w->route[r] = s->hops + s->first[pair];
         w->end[r] = s->hops + s->first[pair + 1];
@@ -326,8 +329,10 @@ static double barrier(const sharing *w, double s, const double *x, double since)
 /* Computes its first and second derivatives at beta, after find_rooms. */
 static void differentiate(sharing *w, double s)
 {
-    const size_t t = (size_t)w->count, n = t + 1;
-    double *h = w->matrix, *g = w->gradient;
+    const size_t t = (size_t)w->count;
+    const size_t n = t + 1;
+    double *h = w->matrix;
+    double *g = w->gradient;
     memset(h, 0, n * n * sizeof *h);
     g[t] = s;
     for (int32_t k = 0; k <= w->size; k++) {
@@ -336,9 +341,12 @@ static void differentiate(sharing *w, double s)
     }
     const double all = w->gap[w->size];
     for (size_t c = 0; c < t; c++) {
-        const int32_t r = w->message[c], other = w->variable[r ^ 1];
-        const double own = w->gap[r / 2], open = w->cap[c] / w->open[c];
-        const double slope = w->pay[c] / (w->beta[c] * w->beta[c]), part = w->part[r];
+        const int32_t r = w->message[c];
+        const int32_t other = w->variable[r ^ 1];
+        const double own = w->gap[r / 2];
+        const double open = w->cap[c] / w->open[c];
+        const double slope = w->pay[c] / (w->beta[c] * w->beta[c]);
+        const double part = w->part[r];
         g[c] = open - slope * (part / all + 1.0 / own);
         h[c * n + c] += open * open + 2.0 * slope / w->beta[c] * (part / all + 1.0 / own) +
                         slope / own * (slope / own);
@@ -395,7 +403,8 @@ static bool centre(sharing *w, double s)
     const size_t n = (size_t)w->count + 1;
     for (int32_t steps = 0; steps < NEWTON_STEPS; steps++) {
         find_rooms(w, w->beta);
-        const double since = w->beta[n - 1], value = barrier(w, s, w->beta, since);
+        const double since = w->beta[n - 1];
+        const double value = barrier(w, s, w->beta, since);
         differentiate(w, s);
         const double decrement = find_step(w, w->gradient);
         if (!(decrement >= 0.0)) return false;

@@ -195,7 +195,8 @@ static int32_t disturb_ring(search *c, uint64_t *state)
     for (int32_t i = 0; i < p; i++) c->member[i] = false;
     for (int32_t k = 0; k < size; k++) c->member[c->at[k]] = true;
     for (int32_t moves = 1 + hs__pick(state, 3); moves > 0; moves--) {
-        const int32_t u = hs__pick(state, p), k = hs__pick(state, size);
+        const int32_t u = hs__pick(state, p);
+        const int32_t k = hs__pick(state, size);
         if (c->member[u] && size > 1) {
             int32_t own = 0;
             while (c->at[own] != u) own++;
@@ -345,7 +346,8 @@ static hs_status bound_edges(const hs__shared *s, double *bound)
  * each set of workers. */
 static hs_status bound_sets(const hs__shared *s, const int *cancel, double *bound)
 {
-    const size_t p = (size_t)s->x.p, sets = (size_t)1 << p;
+    const size_t p = (size_t)s->x.p;
+    const size_t sets = (size_t)1 << p;
     double *lengths = malloc(sets * sizeof *lengths);
     double *times = malloc((p + p * p) * sizeof *times);
     hs_status status = lengths && times ? HS_OK : HS_ERROR_MEMORY;
@@ -417,7 +419,8 @@ static void close_search(search *c)
 static hs_status finish_ring(search *c, double *bound)
 {
     hs__shared *s = c->s;
-    const size_t n = (size_t)s->x.p, size = (size_t)c->best_size;
+    const size_t n = (size_t)s->x.p;
+    const size_t size = (size_t)c->best_size;
     hs__ring_turn(c->best_size, c->best);
     hs__shared_solve(s, c->best_size, c->best, INFINITY, c->payments, &c->value, bound);
     hs__shared_price(s);

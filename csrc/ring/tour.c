@@ -71,7 +71,8 @@ static void reverse_path(tour *s, int32_t from, int32_t to)
         s->mirrored = !s->mirrored;
     }
     for (length /= 2; length > 0; length--) {
-        const int32_t a = s->at[i], b = s->at[j];
+        const int32_t a = s->at[i];
+        const int32_t b = s->at[j];
         s->at[i] = b;
         s->place[b] = i;
         s->at[j] = a;
@@ -135,7 +136,8 @@ static double deepen_move(tour *s, int32_t one, double gain, int32_t depth)
         }
     }
     for (int32_t k = 0; k < count; k++) {
-        const int32_t far = choice[k], end = worker_before(s, far);
+        const int32_t far = choice[k];
+        const int32_t end = worker_before(s, far);
         const size_t mark = s->count;
         make_reversal(s, next, end); /* one end ... next far */
         if (s->count == mark) return 0.0;
@@ -162,10 +164,12 @@ static double deepen_move(tour *s, int32_t one, double gain, int32_t depth)
  * in either direction: between x and y, one of which is the near worker. */
 static double move_path(tour *s, int32_t one)
 {
-    const int32_t left = worker_before(s, one), *near = s->near + (size_t)one * (size_t)s->nearby;
+    const int32_t left = worker_before(s, one);
+    const int32_t *near = s->near + (size_t)one * (size_t)s->nearby;
     int32_t last = one;
     for (int32_t size = 1; size <= 3 && size + 3 <= s->p; size++, last = worker_after(s, last)) {
-        const int32_t right = worker_after(s, last), inner = size > 2 ? worker_after(s, one) : last;
+        const int32_t right = worker_after(s, last);
+        const int32_t inner = size > 2 ? worker_after(s, one) : last;
         const double taken =
             edge_cost(s, left, one) + edge_cost(s, last, right) - edge_cost(s, left, right);
         for (int32_t c = 0; c < s->nearby && taken - edge_cost(s, one, near[c]) > s->least; c++) {
@@ -226,7 +230,8 @@ static double improve_tour(tour *s)
 static double disturb_tour(tour *s, uint64_t *state)
 {
     const int32_t longest = (s->p - 2) / 2 < BRIDGE ? (s->p - 2) / 2 : BRIDGE;
-    const int32_t x = hs__pick(state, s->p), one = worker_after(s, x);
+    const int32_t x = hs__pick(state, s->p);
+    const int32_t one = worker_after(s, x);
     int32_t end = one;
     for (int32_t k = hs__pick(state, longest); k > 0; k--) end = worker_after(s, end);
     const int32_t other = worker_after(s, end);
@@ -296,7 +301,8 @@ hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel
     hs__ring x;
     hs_status status = hs__ring_open(&x, problem, cancel);
     if (status) return status;
-    const size_t p = (size_t)x.p, nearby = p > NEAR ? NEAR : p - 1;
+    const size_t p = (size_t)x.p;
+    const size_t nearby = p > NEAR ? NEAR : p - 1;
     tour s = {.p = x.p, .nearby = (int32_t)nearby, .edge = x.edge, .cancel = cancel, .room = 64};
     status = hs__ring_check(x.p, x.p, ring);
     if (!status && p > 3) {

@@ -187,12 +187,14 @@ DEFINE_ADD(double)
  * element by element. */
 void hs__add(int32_t dtype, const hs__matrix *from, const hs__matrix *to)
 {
-    const int complex = dtype >> 1, turned = hs__by_columns(from);
+    const int complex = dtype >> 1;
+    const int turned = hs__by_columns(from);
     const hs__matrix x = turned ? hs__transposed(*from) : *from;
     const hs__matrix y = turned ? hs__transposed(*to) : *to;
     const int64_t together = !complex || (x.col_stride == 1 && y.col_stride == 1) ? x.cols : 1;
     const int64_t count = together << complex;
-    const int64_t x_stride = complex ? 1 : x.col_stride, y_stride = complex ? 1 : y.col_stride;
+    const int64_t x_stride = complex ? 1 : x.col_stride;
+    const int64_t y_stride = complex ? 1 : y.col_stride;
     for (int64_t i = 0; i < x.rows; i++)
         for (int64_t j = 0; j < x.cols; j += together) {
             const void *more = hs__at(&x, i, j);

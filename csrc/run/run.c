@@ -148,7 +148,8 @@ static hs_status perform_steps(hs__run *run)
         hs__pool_run(run->lease, run->manner, kind->work, kind->lead, run, poll_now);
         if (run->manner == HS__SHARED && run->work_of) learn_speeds(run);
     }
-    const int64_t count = atomic_load(&run->event_count), capacity = run->trace.event_capacity;
+    const int64_t count = atomic_load(&run->event_count);
+    const int64_t capacity = run->trace.event_capacity;
     if (run->recorded) *run->recorded = (int32_t)(count < capacity ? count : capacity);
     const hs_status status = hs__cancelled(&run->cancel) ? HS_ERROR_CANCELLED : HS_OK;
     if (!status && kind->store) hs__pool_run(run->lease, HS__EACH, kind->store, NULL, run, NULL);

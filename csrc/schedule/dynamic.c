@@ -98,10 +98,12 @@ static void draw_indices(master *m, int32_t worker)
 /* Sends the blocks that go with the newest indices, also if other workers have their tasks. */
 static void send_newest(master *m, int32_t worker)
 {
-    const int32_t *rows = order_of(m, worker, 0), *cols = order_of(m, worker, 1);
+    const int32_t *rows = order_of(m, worker, 0);
+    const int32_t *cols = order_of(m, worker, 1);
     const int32_t *depths = m->axes == 3 ? order_of(m, worker, 2) : NULL;
     const int32_t newest = m->known[worker] - 1;
-    const int32_t row = rows[newest], col = cols[newest];
+    const int32_t row = rows[newest];
+    const int32_t col = cols[newest];
     if (!depths) {
         send_operands(m, worker, row, col, 0);
         return;
@@ -121,7 +123,8 @@ static void hand_out_if_left(master *m, int32_t worker, int32_t number)
 /* Hands out the tasks of the newest indices with each other and with those known before. */
 static void hand_out_newest(master *m, int32_t worker)
 {
-    const int32_t *rows = order_of(m, worker, 0), *cols = order_of(m, worker, 1);
+    const int32_t *rows = order_of(m, worker, 0);
+    const int32_t *cols = order_of(m, worker, 1);
     const int32_t newest = m->known[worker] - 1;
     for (int32_t i = 0; i <= newest; i++) {
         if (m->axes == 2) {
@@ -184,7 +187,8 @@ static hs_status serve_all(master *m, hs__timed *heap, const int *cancel)
 static hs_status certify_volume(const master *m, hs_certificate *certificate)
 {
     const int32_t p = m->product->p;
-    int64_t volume = 0, bound = 0;
+    int64_t volume = 0;
+    int64_t bound = 0;
     for (int32_t i = 0; i < p; i++) bound += hs__dynamic_least(m->product, m->counts[i]);
     for (int64_t i = 0; i < HS_DYNAMIC_OPERANDS * (int64_t)p; i++) volume += m->blocks[i];
     const hs_status status =
@@ -196,7 +200,9 @@ static hs_status certify_volume(const master *m, hs_certificate *certificate)
 static bool open_master(master *m)
 {
     const hs_dynamic *x = m->product;
-    const size_t p = (size_t)x->p, n = (size_t)x->n, axes = (size_t)m->axes;
+    const size_t p = (size_t)x->p;
+    const size_t n = (size_t)x->n;
+    const size_t axes = (size_t)m->axes;
     const bool grows = x->method == HS_DYNAMIC_GROWING || x->method == HS_DYNAMIC_TWO_PHASES;
     /* calloc, because its size cannot overflow */
     m->task = calloc((size_t)m->all + 1, sizeof *m->task);

@@ -69,7 +69,8 @@ static double ideal_end(const hs_dynamic *x)
     const hs_speed_changes *changes = x->changes;
     const double unit = least_time(x, x->cycle_times);
     double left = (double)hs__dynamic_tasks(x) * unit;
-    double start = 0.0, speed = speed_of_all(x, x->cycle_times, unit);
+    double start = 0.0;
+    double speed = speed_of_all(x, x->cycle_times, unit);
     for (int32_t i = 0; changes && i < changes->count; i++) {
         if (changes->times[i] > start) {
             if ((changes->times[i] - start) * speed >= left) break;

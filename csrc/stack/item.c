@@ -189,7 +189,8 @@ static int solve_lower(const workspace *w, int64_t h, int64_t n, strided t, char
 static int factor_columns(const workspace *w, int64_t m, int64_t width, int64_t first, int64_t end,
                           int32_t *pivots, int64_t *zero)
 {
-    const int64_t panel = 2 * (int64_t)w->loops->across, cols = end - first;
+    const int64_t panel = 2 * (int64_t)w->loops->across;
+    const int64_t cols = end - first;
     if (cols <= panel) {
         const int64_t found = w->loops->factor(m, width, first, cols, w->data, w->row, pivots);
         if (*zero < 0) *zero = found;
@@ -198,8 +199,8 @@ static int factor_columns(const workspace *w, int64_t m, int64_t width, int64_t 
     const int64_t middle = first + hs__round_up(cols / 2, panel);
     const int64_t rest = padded_size(w->loops, end) - middle;
     if (!factor_columns(w, m, width, first, middle, pivots, zero)) return 0;
-    const strided l = {element_at(w, first, first), w->row, 1},
-                  below = {element_at(w, middle, first), w->row, 1};
+    const strided l = {element_at(w, first, first), w->row, 1};
+    const strided below = {element_at(w, middle, first), w->row, 1};
     return solve_lower(w, middle - first, rest, l, element_at(w, first, middle), w->row,
                        HS__UNIT) &&
            multiply_in_pieces(w, m - middle, rest, middle - first, below,
@@ -234,7 +235,8 @@ static void set_identity(const workspace *w, int32_t dtype, int64_t m, int64_t r
 static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, int64_t *info,
                       const workspace *w)
 {
-    const int64_t m = p->m, cols = padded_size(w->loops, p->n);
+    const int64_t m = p->m;
+    const int64_t cols = padded_size(w->loops, p->n);
     const int only = x->stack->operation == HS_STACK_LU;
     hs__matrix a, b, c;
     hs__matrices_of(p, &a, &b, &c);
@@ -255,7 +257,8 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
         fill_nan(p, &c, 0, 0);
         return;
     }
-    const strided lower = {w->data, w->row, 1}, upper = {element_at(w, m - 1, m - 1), -w->row, -1};
+    const strided lower = {w->data, w->row, 1};
+    const strided upper = {element_at(w, m - 1, m - 1), -w->row, -1};
     if (solve_lower(w, m, cols, lower, right.data, w->row, HS__UNIT) &&
         solve_lower(w, m, cols, upper, element_at(w, m - 1, x->right), -w->row, 0))
         hs__copy(w->self, c, right);
@@ -268,13 +271,15 @@ static void do_system(const hs__items *x, const hs_product *p, int32_t *pivots, 
 static int factor_upper(const workspace *w, int64_t first, int64_t end, int64_t *order)
 {
     enum { BAND = 32 };
-    const int64_t panel = 2 * (int64_t)w->loops->across, cols = end - first;
+    const int64_t panel = 2 * (int64_t)w->loops->across;
+    const int64_t cols = end - first;
     if (cols <= panel) {
         const int64_t found = w->loops->cholesky(cols, element_at(w, first, first), w->row);
         if (found >= 0) *order = first + found + 1;
         return found < 0;
     }
-    const int64_t middle = first + hs__round_up(cols / 2, panel), stop = padded_size(w->loops, end);
+    const int64_t middle = first + hs__round_up(cols / 2, panel);
+    const int64_t stop = padded_size(w->loops, end);
     if (!factor_upper(w, first, middle, order)) return 0;
     const strided l = {element_at(w, first, first), 1, w->row};
     if (!solve_lower(w, middle - first, stop - middle, l, element_at(w, first, middle), w->row,
@@ -321,7 +326,8 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { BAND = 16 };
     for (int64_t i = 0; i < to.rows; i += BAND) {
-        const int64_t h = hs__min(BAND, to.rows - i), next = i + h;
+        const int64_t h = hs__min(BAND, to.rows - i);
+        const int64_t next = i + h;
         copy_corner(to.element, h, hs__at(&to, i, i), to.row_stride, to.col_stride,
                     hs__at(&from, i, i), from.row_stride);
         hs__copy(self, hs__part(&to, i, next, h, to.cols - next),

@@ -313,7 +313,8 @@ static hs_status fill_parts(planning *x, const hs_star_chunk *chunks, hs_star_pa
 static hs_status plan_any(planning *x, hs_star_chunk *chunks, int32_t *served)
 {
     const hs_star *star = x->star;
-    const int32_t method = x->options->method, layout = hs__star_layout(method);
+    const int32_t method = x->options->method;
+    const int32_t layout = hs__star_layout(method);
     int64_t largest = 0;
     int64_t smallest = INT64_MAX; /* of the workers that can hold a chunk */
     for (int32_t i = 0; i < star->p; i++) {

@@ -61,7 +61,10 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
     if (!hs__star_valid(star) || layout < HS_STAR_DOUBLE || layout > HS_STAR_PAIR)
         return HS_ERROR_VALUE;
     const int32_t p = star->p;
-    const double r = (double)star->r, s = (double)star->s, t = (double)star->t, updates = r * s * t;
+    const double r = (double)star->r;
+    const double s = (double)star->s;
+    const double t = (double)star->t;
+    const double updates = r * s * t;
     /* a block of A is used in s updates, a block of B in r, a block of C in t */
     const double once = 1.0 / r + 1.0 / s + 2.0 / t;
     item *items = malloc(2 * (size_t)p * sizeof *items);
@@ -86,7 +89,8 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
         count = 0;
         for (int32_t i = 0; i < p; i++) {
             if (star->memory[i] < 3) continue;
-            const double m = (double)star->memory[i], c = star->link_costs[i];
+            const double m = (double)star->memory[i];
+            const double c = star->link_costs[i];
             const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t;
             const double unpaid = loomis ? m : 2.0 * m;
             /* beyond so many updates, the theorem requires more traffic */

@@ -133,7 +133,9 @@ static void lay_legs(const search *x, worker_class *class, int64_t width)
 
 static int open_class(search *x, worker_class *class)
 {
-    const double r = (double)x->r, t = (double)x->t, v = (double)class->width;
+    const double r = (double)x->r;
+    const double t = (double)x->t;
+    const double v = (double)class->width;
     class->legs =
         calloc((size_t)(1 + class->width * class->parts * (x->t + 2)), sizeof *class->legs);
     class->alone = malloc((size_t)(x->s + 1) * sizeof *class->alone);
@@ -321,7 +323,8 @@ static int put_state(search *x, double bound, choice origin)
 {
     if (!make_room(x)) return 0;
     generation *y = &x->after;
-    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const int32_t values = 1 + 2 * x->p;
+    const int32_t places = 1 + x->p;
     const size_t bytes = (size_t)places * sizeof *x->place;
     const int64_t bucket = hash_places(x, x->place);
     int64_t at = -1;
@@ -352,7 +355,8 @@ static hs_status advance_front(search *x, int64_t width)
 {
     generation *y = &x->after;
     const double goal = x->best * less;
-    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const int32_t values = 1 + 2 * x->p;
+    const int32_t places = 1 + x->p;
     int64_t alive = 0;
     int64_t kept = 0;
     int64_t ties = INT64_MAX;
@@ -412,7 +416,8 @@ static void keep_plan(search *x, choice last)
 /* Sends one message of slot i from a state of the front. */
 static hs_status try_message(search *x, int64_t state, choice step)
 {
-    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const int32_t values = 1 + 2 * x->p;
+    const int32_t places = 1 + x->p;
     memcpy(x->times, &x->front.times[state * values], (size_t)values * sizeof *x->times);
     memcpy(x->place, &x->front.place[state * places], (size_t)places * sizeof *x->place);
     send_message(x, x->times, x->place, step.slot, step.width, NULL);
@@ -422,7 +427,8 @@ static hs_status try_message(search *x, int64_t state, choice step)
         if (x->times[0] < x->best * less) keep_plan(x, step);
         return HS_OK;
     }
-    const double goal = x->best * less, bound = bound_of(x, goal);
+    const double goal = x->best * less;
+    const double bound = bound_of(x, goal);
     return bound >= goal || put_state(x, bound, step) ? HS_OK : HS_ERROR_MEMORY;
 }
 
@@ -459,7 +465,8 @@ static hs_status expand_state(search *x, int64_t state, int32_t parent)
 
 static hs_status search_generations(search *x, int64_t width)
 {
-    const int32_t values = 1 + 2 * x->p, places = 1 + x->p;
+    const int32_t values = 1 + 2 * x->p;
+    const int32_t places = 1 + x->p;
     x->dropped = INFINITY;
     x->trail_count = 0;
     x->after.count = 0;
@@ -593,7 +600,9 @@ static hs_status write_plan(search *x, int64_t *chunk_count, hs_star_chunk *chun
     x->place[0] = (int32_t)x->s;
     int64_t count = 0;
     for (int64_t k = 0; k < x->length; k++) {
-        const int32_t i = x->found[k].slot, width = x->found[k].width, own = slots[i];
+        const int32_t i = x->found[k].slot;
+        const int32_t width = x->found[k].width;
+        const int32_t own = slots[i];
         if (next_leg(x, x->place, i, width)->kind == HS_STAR_LOAD) {
             hs_star_chunk *chunk = &current[own];
             if (width)

@@ -427,7 +427,8 @@ hs_status hs_star_lu_best(const hs_star_lu *lu, const hs_star_options *options,
         lu->width ? hs__star_lu_count(lu, lu->width) : hs__min(lu->n, HS_STAR_LU_STEPS) - 1;
     if (most && (!own || !products || !parts)) return HS_ERROR_VALUE;
 
-    const size_t p = (size_t)lu->p, room = (size_t)hs__max(most, 1);
+    const size_t p = (size_t)lu->p;
+    const size_t room = (size_t)hs__max(most, 1);
     planning x = {.lu = lu,
                   .options = options,
                   .effort = effort,

@@ -103,7 +103,8 @@ static hs_status estimate_makespan(const hs_star *star, int32_t count, int64_t s
 /* Returns the least number of workers with panels that keep the port busy: 2 mu c P >= mu^2 w. */
 static int32_t enough_workers(int32_t most, int64_t side, double link_cost, double cycle_time)
 {
-    const double sending = 2.0 * link_cost, computing = (double)side * cycle_time;
+    const double sending = 2.0 * link_cost;
+    const double computing = (double)side * cycle_time;
     const double guess = ceil(computing / sending); /* infinite for a link without cost */
     int32_t count = guess < most ? (guess > 1.0 ? (int32_t)guess : 1) : most;
     while (count > 1 && sending * (count - 1) >= computing) count--;
@@ -116,8 +117,11 @@ static int32_t enough_workers(int32_t most, int64_t side, double link_cost, doub
 static double homogeneous_bound(const hs_star *star, int32_t count, int64_t side, double link_cost,
                                 double cycle_time)
 {
-    const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
-    const double h = fmin((double)side, r), v = fmin((double)side, s);
+    const double r = (double)star->r;
+    const double s = (double)star->s;
+    const double t = (double)star->t;
+    const double h = fmin((double)side, r);
+    const double v = fmin((double)side, s);
     return fmax(r * s * t * cycle_time / count,
                 link_cost * r * s * (2.0 + t * (1.0 / h + 1.0 / v)));
 }
@@ -308,7 +312,8 @@ static void cut_panels(const selection *x, hs_star_chunk *chunks, int64_t *colum
     int64_t col = 0;
     for (int64_t k = 0; k < x->owned; k++) {
         const int32_t i = x->owner[k];
-        const int64_t side = x->sides[i], width = side < star->s - col ? side : star->s - col;
+        const int64_t side = x->sides[i];
+        const int64_t width = side < star->s - col ? side : star->s - col;
         for (int64_t row = 0; row < star->r; row += side) {
             const int64_t height = side < star->r - row ? side : star->r - row;
             *chunks++ = (hs_star_chunk){.worker = i,

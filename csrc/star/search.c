@@ -70,7 +70,8 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
     for (int32_t i = 0; i < star->p; i++) {
         const hs_star_share *x = &shares[i];
         if (!x->columns) continue;
-        const double rows = (double)x->rows, panels = (double)x->panels;
+        const double rows = (double)x->rows;
+        const double panels = (double)x->panels;
         if (x->buffers == HS_STAR_STREAM_A) count += panels * (double)star->r * (double)star->t;
         else if (x->held == HS_STAR_HOLD_C) count += rows * panels * (double)star->t;
         else
@@ -142,7 +143,8 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
     cut_shares(&upright, shares, INT32_MAX, chunks);
     for (int64_t k = 0; by_rows && k < *count; k++) {
         hs_star_chunk *x = &chunks[k];
-        const int64_t row = x->col, height = x->width;
+        const int64_t row = x->col;
+        const int64_t height = x->width;
         x->col = x->row;
         x->width = x->height;
         x->row = row;
@@ -194,7 +196,8 @@ static void add_option(worker *w, const option *x)
 static int64_t widest_chunk(int64_t memory, int64_t height, int32_t buffers, int32_t ahead)
 {
     if (buffers == HS_STAR_STREAM_A) return (memory - 1) / (height + 1);
-    const int64_t left = memory - buffers * height, column = (1 + ahead) * height + buffers;
+    const int64_t left = memory - buffers * height;
+    const int64_t column = (1 + ahead) * height + buffers;
     return left < column ? 0 : left / column;
 }
 
@@ -213,7 +216,9 @@ static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
  * chunk fits, or, for extras, if there are too many messages to try them. */
 static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t ahead, worker *w)
 {
-    const double r = (double)star->r, s = (double)star->s, t = (double)star->t;
+    const double r = (double)star->r;
+    const double s = (double)star->s;
+    const double t = (double)star->t;
     const int64_t side = largest_square(m, buffers, ahead);
     if (!side) return 0;
     const int streamed = buffers == HS_STAR_STREAM_A;
@@ -246,7 +251,10 @@ static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t
 /* Lists the options of a worker; with `extras` also streamed chunks, or chunks loaded ahead. */
 static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
 {
-    const int64_t r = star->r, s = star->s, t = star->t, m = star->memory[i];
+    const int64_t r = star->r;
+    const int64_t s = star->s;
+    const int64_t t = star->t;
+    const int64_t m = star->memory[i];
     const double c_both = 2.0 * (double)r;
     w->count = 0;
     for (int32_t buffers = 2; buffers >= 1; buffers--) {
@@ -254,7 +262,8 @@ static void list_options(const hs_star *star, int32_t i, int extras, worker *w)
         /* chunks of A or B, with t on one side */
         const int64_t other = widest_chunk(m, t, buffers, 0);
         if (!other) continue;
-        const int64_t rows = hs__ceil_div(r, hs__min(other, r)), width = hs__min(other, s);
+        const int64_t rows = hs__ceil_div(r, hs__min(other, r));
+        const int64_t width = hs__min(other, s);
         const double a = (double)r * (double)t;
         const double a_again = (double)rows * (double)t + c_both;
         const double b_again = a / (double)width + (double)t + c_both;
@@ -417,7 +426,8 @@ static double make_draft(const search *x, int32_t held, draft *d)
         best = relax_draft(x, d);
     }
     for (int32_t k = star->p, trials = 64; k-- > 0 && trials > 0;) {
-        const int32_t i = d->by_cost[k], kept = d->choice[i];
+        const int32_t i = d->by_cost[k];
+        const int32_t kept = d->choice[i];
         if (kept < 0 || d->columns[i] == 0.0) continue;
         trials--;
         d->choice[i] = -1;

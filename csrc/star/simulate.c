@@ -191,8 +191,8 @@ static int goes_ahead(const hs__port *port, const hs__worker_state *state)
 static void find_next_message(hs__port *port, int32_t i)
 {
     hs__worker_state *state = &port->states[i];
-    const int whole = state->sent == state->length,
-              done = whole && state->returned == state->length;
+    const int whole = state->sent == state->length;
+    const int done = whole && state->returned == state->length;
     int32_t kind = HS_STAR_PANEL;
     if (state->pending > 0.0) {
         if (whole || state->sent > (state->buffers == 2 ? state->deep : 0)) kind = HS_STAR_RESULT;

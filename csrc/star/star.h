@@ -88,7 +88,8 @@ static inline int hs__star_streams(const hs_star_chunk *chunk) { return chunk->b
 /* The one account of a chunk's traffic; csrc/star/traffic.c makes it public. */
 static inline hs_star_traffic hs__chunk_traffic_of(int64_t t, const hs_star_chunk *chunk)
 {
-    const int64_t h = chunk->height, v = chunk->width;
+    const int64_t h = chunk->height;
+    const int64_t v = chunk->width;
     if (hs__star_streams(chunk)) {
         const int64_t stays = chunk->buffers == HS_STAR_STREAM_A ? v : h;
         const int64_t passes = chunk->buffers == HS_STAR_STREAM_A ? h : v;

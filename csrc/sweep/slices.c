@@ -63,7 +63,8 @@ static hs__matrix lines_of(const slices_run *job, const slice *own, char *data, 
 static void copy_slice(const slices_run *job, hs__member *self, const slice *own,
                        hs__matrix outside, int in)
 {
-    const int64_t m = outside.rows, shift = in || job->x->steps % 2 == 0;
+    const int64_t m = outside.rows;
+    const int64_t shift = in || job->x->steps % 2 == 0;
     const struct {
         hs__matrix inside, outside;
     } part[] = {{lines_of(job, own, fixed_row(own, 0), 1),
@@ -111,7 +112,8 @@ static void store_slice(void *context, int32_t worker, int is_caller)
 static void update_slice(const slices_run *job, hs__member *self, slice *own, const slice *before,
                          const slice *after, int64_t step)
 {
-    const size_t e = (size_t)job->element, bytes = (size_t)own->width * e;
+    const size_t e = (size_t)job->element;
+    const size_t bytes = (size_t)own->width * e;
     const int up = step % 2 == 0;
     const int64_t end = job->rows - 1;
     const char *left = edge_of(before, step, RIGHT);
@@ -148,7 +150,8 @@ static void emulate_exchanges(const slices_run *job, hs__member *self, int32_t p
 static void do_step(slices_run *job, hs__member *self, int32_t place, int64_t step)
 {
     const double *pace = job->run.options.pace;
-    const int32_t size = job->x->size, side[] = {(place + size - 1) % size, (place + 1) % size};
+    const int32_t size = job->x->size;
+    const int32_t side[] = {(place + size - 1) % size, (place + 1) % size};
     slice *own = &job->slices[place];
     const slice *before = &job->slices[side[LEFT]];
     const slice *after = &job->slices[side[RIGHT]];
@@ -215,7 +218,8 @@ static hs_status check_arguments(const void *context)
 
 static hs_status open_slice(slices_run *job, slice *own)
 {
-    const size_t rows = (size_t)job->rows, e = (size_t)job->element;
+    const size_t rows = (size_t)job->rows;
+    const size_t e = (size_t)job->element;
     size_t row, all, edges;
     if (__builtin_mul_overflow((size_t)own->width + 1, e, &row) ||
         __builtin_mul_overflow(rows, e, &edges) || row > PTRDIFF_MAX / 2 ||

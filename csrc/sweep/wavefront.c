@@ -44,10 +44,12 @@ static void do_tile(wavefront_run *job, hs__member *self, int64_t along, int64_t
 {
     const hs_wavefront *w = job->w;
     const double start = hs__records(&job->run) ? hs__since_start(&job->run) : 0.0;
-    const int64_t i = w->axis ? along : line, k = w->axis ? line : along;
-    const int64_t row = part_start(w->m, w->rows, i), col = part_start(w->n, w->cols, k);
-    const int64_t height = part_start(w->m, w->rows, i + 1) - row,
-                  width = part_start(w->n, w->cols, k + 1) - col;
+    const int64_t i = w->axis ? along : line;
+    const int64_t k = w->axis ? line : along;
+    const int64_t row = part_start(w->m, w->rows, i);
+    const int64_t col = part_start(w->n, w->cols, k);
+    const int64_t height = part_start(w->m, w->rows, i + 1) - row;
+    const int64_t width = part_start(w->n, w->cols, k + 1) - col;
     w->tile(w->context, row, col, height, width);
     self->box = (int32_t)(i * w->cols + k);
     if (job->run.options.pace) hs__keep_pace(self, (double)height * (double)width);

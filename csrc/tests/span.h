@@ -16,7 +16,8 @@ static inline double pieces_span(const double *pieces, int count, int axis)
         double start = INFINITY;
         double end = -INFINITY;
         for (int q = 0; q < count; q++) {
-            const double low = pieces[4 * q + axis], high = low + pieces[4 * q + 2 + axis];
+            const double low = pieces[4 * q + axis];
+            const double high = low + pieces[4 * q + 2 + axis];
             if (high > reached && low < start) {
                 start = low;
                 end = high;

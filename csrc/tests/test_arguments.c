@@ -703,13 +703,9 @@ static hs_status star_best_exact(void)
 }
 static hs_status star_write(void)
 {
-    const hs_star x = STAR, whole = {.r = 4,
-                                     .s = 4,
-                                     .t = 4,
-                                     .p = P,
-                                     .cycle_times = times,
-                                     .link_costs = few,
-                                     .memory = memory};
+    const hs_star x = STAR;
+    const hs_star whole = {
+        .r = 4, .s = 4, .t = 4, .p = P, .cycle_times = times, .link_costs = few, .memory = memory};
     const hs_star_options options = {.method = HS_STAR_ODDOML};
     if (hs_star_best(&whole, &options, NULL, NULL, decisions, parts, NULL, NULL, &certificate))
         return HS_ERROR_VALUE;

@@ -17,7 +17,8 @@ static const hs_domain plain = {.kernel = "plain"};
 static void arguments(void)
 {
     hs_pool *pool = NULL;
-    const int32_t bad[2] = {0, 2}, good[2] = {0, 1};
+    const int32_t bad[2] = {0, 2};
+    const int32_t good[2] = {0, 1};
     const hs_domain two[2] = {{0}, {0}};
     const hs_domain negative[2] = {{.rows = {0, -1}}, {0}};
     const hs_domain unknown[2] = {{.kernel = "no such set"}, {0}};

@@ -52,8 +52,8 @@ static void check_partitions(int32_t method, int32_t most, int64_t side)
 
 static void refusals(void)
 {
-    const double bad[] = {1, 2, 1, NAN},
-                 slices[] = {0, 0, 1, .5, 0, .5, 1, .5, 0, 0, 1, 1, 0, 0, 1, 1};
+    const double bad[] = {1, 2, 1, NAN};
+    const double slices[] = {0, 0, 1, .5, 0, .5, 1, .5, 0, 0, 1, 1, 0, 0, 1, 1};
     hs_partition x = {.p = 2, .areas = bad, .method = HS_PARTITION_INTERVAL};
     int64_t failed;
 #define BATCH(rows) \

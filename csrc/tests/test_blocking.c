@@ -24,8 +24,10 @@ static int32_t any_below(int32_t below) { return (int32_t)check_random((unsigned
 static void test_what_fits(void)
 {
     for (int turn = 0; turn < 2000; turn++) {
-        const int32_t mu = 1 + any_below(48), nu = 1 + any_below(16), bytes = 4 << any_below(2),
-                      workers = 1 + any_below(8);
+        const int32_t mu = 1 + any_below(48);
+        const int32_t nu = 1 + any_below(16);
+        const int32_t bytes = 4 << any_below(2);
+        const int32_t workers = 1 + any_below(8);
         const hs_caches x = {{(int64_t)(16 + any_below(112)) << 10,
                               (int64_t)(256 + any_below(2000)) << 10,
                               (int64_t)(16 + any_below(200)) << 20},

@@ -113,7 +113,8 @@ static void test_zones(hs_pool *pool)
 
 static void test_cuboids(hs_pool *pool)
 {
-    const double volumes[] = {4, 0, 3}, faces[] = {1, 1, 1};
+    const double volumes[] = {4, 0, 3};
+    const double faces[] = {1, 1, 1};
     int32_t tree[2 * P], length, count;
     int64_t cuboids[6 * P];
     double cost;

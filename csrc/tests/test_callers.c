@@ -114,7 +114,8 @@ static hs_status multiply_stack(hs_pool *pool, operands *x)
     hs_product item = product_of(x);
     item.m = item.n = item.k = n;
     item.a_row_stride = item.b_row_stride = item.c_row_stride = n;
-    const int64_t count = n ? 60 : 0, step = n * n;
+    const int64_t count = n ? 60 : 0;
+    const int64_t step = n * n;
     const hs_stack stack = {.operation = HS_STACK_MULTIPLY,
                             .rank = 1,
                             .size = &count,
@@ -327,7 +328,8 @@ static int is_offered(const hs_pool *pool)
  * other callers begin. */
 static void helpers_that_come_last(void)
 {
-    outsider first = {0}, others[2] = {0};
+    outsider first = {0};
+    outsider others[2] = {0};
     pthread_t thread, other[2];
     hs_pool *pool = NULL;
     hs__lease *lease;

@@ -105,7 +105,8 @@ static void test_zones(void)
 static void test_cuboids(void)
 {
     hs_certificate c;
-    const double even[] = {1, 1, 1, 1, 1, 1, 1, 1}, faces[] = {1, 1, 1};
+    const double even[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const double faces[] = {1, 1, 1};
     const int32_t cubes[] = {0, 1, -1, 2, 3, -1, -2, 4, 5, -1, 6, 7, -1, -2, -3};
     CHECK(hs_cuboids_certificate(8, even, faces, cubes, 15, &c) == HS_OK && is_near(c.value, 6.0) &&
           c.optimal);
@@ -132,7 +133,8 @@ static void test_cuboids(void)
 static void test_lu(void)
 {
     hs_certificate c;
-    const double one[] = {2.0}, pair[] = {1.0, INFINITY};
+    const double one[] = {2.0};
+    const double pair[] = {1.0, INFINITY};
     const int32_t alone[10] = {0};
     CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 1, one, alone, 0, NULL, NULL, &c) == HS_OK &&
           c.optimal && c.value > 0.0);
@@ -140,7 +142,8 @@ static void test_lu(void)
           c.optimal);
     CHECK(hs_factor_certificate(HS_LU, 0, 0, 10, 1, one, NULL, 0, NULL, NULL, &c) == HS_OK &&
           c.value == 0.0 && c.optimal);
-    const double panels[] = {5.0, 1.0}, times[] = {1.0, 5.0};
+    const double panels[] = {5.0, 1.0};
+    const double times[] = {1.0, 5.0};
     const hs_factor_costs costs = {.panels = panels};
     const int32_t second[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
     CHECK(hs_factor_certificate(HS_LU, 100, 100, 10, 2, times, second, 0, &costs, NULL, &c) ==
@@ -169,7 +172,8 @@ static void test_others(void)
     const double times[] = {1, 2, 4};
     const double links[9] = {0, .1, .2, .1, 0, .3, .2, .3, 0};
     const double sends[] = {.1, .2, .3};
-    const int32_t order[] = {0, 1, 2}, owner[] = {0, 1, 0, 2, 0, 0};
+    const int32_t order[] = {0, 1, 2};
+    const int32_t owner[] = {0, 1, 0, 2, 0, 0};
     CHECK(hs_wavefront_certificate(20, 6, 3, times, owner, 0, HS_ROW_WISE, NULL, &c) == HS_OK);
     CHECK(hs_wavefront_makespan(20, 6, 3, times, owner, 0, HS_ROW_WISE, NULL, &value, NULL, NULL) ==
               HS_OK &&
@@ -220,7 +224,8 @@ static void test_scarce(void)
     const double times[] = {1, 2, 4};
     const double ones[] = {1, 1, 1};
     const double links[9] = {0, .1, .1, .1, 0, .1, .1, .1, 0};
-    const int64_t counts[] = {5, 0, 0}, rects[] = {0, 0, 4, 4};
+    const int64_t counts[] = {5, 0, 0};
+    const int64_t rects[] = {0, 0, 4, 4};
     const int32_t owner[9] = {0};
     const int32_t plan[] = {0, 1, HS_ABOVE, 2, HS_BESIDE};
     const int32_t tree[] = {0, 1, -1, 2, -2};

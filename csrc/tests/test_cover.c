@@ -34,7 +34,8 @@ static int box_has(const tiling *t, int32_t i, int64_t depth, int64_t row, int64
  * An element outside the triangle is looked for by its mirror image. */
 static int count_boxes(const tiling *t, int64_t depth, int64_t row, int64_t col, int32_t *worker)
 {
-    const int lower = row >= col, upper = t->triangle == HS_TRIANGLE_UPPER;
+    const int lower = row >= col;
+    const int upper = t->triangle == HS_TRIANGLE_UPPER;
     int count = 0;
     for (int32_t i = 0; i < t->count; i++)
         if (t->triangle && lower == upper && row != col ? box_has(t, i, depth, col, row)
@@ -238,7 +239,8 @@ static void mutate_tiling(tiling *t)
     hs_box *box = &t->box[check_random((unsigned)t->count)];
     int64_t *const places[] = {&box->row, &box->col, &box->depth};
     int64_t *const sides[] = {&box->height, &box->width, &box->length};
-    const int axis = (int)check_random(3), by = check_random(2) ? 1 : -1;
+    const int axis = (int)check_random(3);
+    const int by = check_random(2) ? 1 : -1;
     switch (check_random(6)) {
     case 0: *box = t->box[--t->count]; break;
     case 1: t->box[t->count++] = *box; break;

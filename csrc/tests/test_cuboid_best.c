@@ -121,7 +121,8 @@ static void searches(void)
     const hs_cuboids cube = {14, volumes, 1, 1, 3, 0, 0, 0};
     hs_cuboids_method found;
     hs_certificate none, some, again, timed;
-    const hs_effort seed = {7, 0, 0}, moment = {7, 1, 0};
+    const hs_effort seed = {7, 0, 0};
+    const hs_effort moment = {7, 1, 0};
     CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, -1, &seed, NULL, &found, boxes[0], NULL, &none) ==
           HS_OK);
     CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, 900, &seed, NULL, &found, boxes[0], NULL,
@@ -139,7 +140,9 @@ static void searches(void)
 
 static void refusals(void)
 {
-    const double good[] = {1, 2}, none[] = {0, 0}, bad[] = {1, NAN};
+    const double good[] = {1, 2};
+    const double none[] = {0, 0};
+    const double bad[] = {1, NAN};
     const hs_cuboids wrong[] = {
         {0, good, 1, 1, 1, 0, 0, 0},
         {2, NULL, 1, 1, 1, 0, 0, 0},
@@ -161,7 +164,8 @@ static void refusals(void)
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
         CHECK(hs_cuboids_best(&wrong[k], HS_CUBOIDS_BEST, 0, NULL, NULL, &found, boxes, cells,
                               &c) == HS_ERROR_VALUE);
-    const hs_cuboids cube = {2, good, 1, 1, 1, 0, 0, 0}, product = {2, good, 1, 1, 1, 4, 4, 4};
+    const hs_cuboids cube = {2, good, 1, 1, 1, 0, 0, 0};
+    const hs_cuboids product = {2, good, 1, 1, 1, 4, 4, 4};
     CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_SEARCH, 0, NULL, NULL, &found, boxes, cells, &c) ==
           HS_ERROR_VALUE);
     CHECK(hs_cuboids_best(&cube, (hs_cuboids_method)-1, 0, NULL, NULL, &found, boxes, cells, &c) ==
@@ -180,8 +184,8 @@ static void scarce(void)
     double volumes[12], boxes[72];
     int64_t cells[72];
     for (int i = 0; i < 12; i++) volumes[i] = 1 + i % 5;
-    const hs_cuboids cube = {3, volumes, 1, 1, 1, 0, 0, 0},
-                     product = {12, volumes, 1, 1, 1, 9, 9, 9};
+    const hs_cuboids cube = {3, volumes, 1, 1, 1, 0, 0, 0};
+    const hs_cuboids product = {12, volumes, 1, 1, 1, 9, 9, 9};
     hs_cuboids_method found;
     hs_certificate c = {.value = -7};
     CHECK_SCARCE(hs_cuboids_best(&cube, HS_CUBOIDS_LAYERS, 0, NULL, NULL, &found, boxes, NULL, &c),

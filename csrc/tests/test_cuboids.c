@@ -34,7 +34,8 @@ static int is_tree(int32_t p, const double *volumes, int32_t axes, const int32_t
 
 static void known_costs(void)
 {
-    const double equal[] = {3, 3, 3, 3, 3, 3, 3, 3}, faces[] = {2, 3, 5};
+    const double equal[] = {3, 3, 3, 3, 3, 3, 3, 3};
+    const double faces[] = {2, 3, 5};
     int32_t tree[2 * MAX], length;
     double cost;
     for (int exact = 0; exact < 2; exact++) {
@@ -228,7 +229,8 @@ static void many_and_far_apart(void)
 static void orders(void)
 {
     const double volumes[] = {4, 0, 1, 2};
-    const int32_t order[] = {3, 0, 2}, wanted[] = {3, 0, -3, 2, -3};
+    const int32_t order[] = {3, 0, 2};
+    const int32_t wanted[] = {3, 0, -3, 2, -3};
     int32_t tree[7], length;
     double cost;
     CHECK(hs_partition_cuboids(4, volumes, ones, 4, order, 0, 0, NULL, tree, &length, &cost) ==

@@ -26,7 +26,8 @@ static int gives_counts(int64_t n, int32_t p, const double *times, const int64_t
 
 static void paper_values(void)
 {
-    const double three[] = {3, 5, 8}, doubling[] = {1, 2, 4};
+    const double three[] = {3, 5, 8};
+    const double doubling[] = {1, 2, 4};
     CHECK(gives_counts(78, 3, three, (const int64_t[]){40, 24, 14}, 120));
     CHECK(gives_counts(10, 3, three, (const int64_t[]){5, 3, 2}, 16));
     CHECK(gives_counts(7, 3, doubling, (const int64_t[]){4, 2, 1}, 4));
@@ -34,7 +35,9 @@ static void paper_values(void)
 
 static void small_cases(void)
 {
-    const double equal[] = {2, 2, 2, 2}, one[] = {0.1}, infinite[] = {INFINITY, 5, INFINITY, 5};
+    const double equal[] = {2, 2, 2, 2};
+    const double one[] = {0.1};
+    const double infinite[] = {INFINITY, 5, INFINITY, 5};
     CHECK(gives_counts(0, 4, equal, (const int64_t[]){0, 0, 0, 0}, 0));
     CHECK(gives_counts(1, 4, equal, (const int64_t[]){1, 0, 0, 0}, 2));
     CHECK(gives_counts(6, 4, equal, (const int64_t[]){2, 2, 1, 1}, 4));
@@ -53,7 +56,9 @@ static void ends_of_the_range(void)
     const double most = DBL_MAX;
     const double above = nextafter(1, 2);
     const double below = nextafter(1, 0);
-    const double subnormal[] = {least, 2 * least}, huge[] = {most, most}, apart[] = {1e300, 1e-300};
+    const double subnormal[] = {least, 2 * least};
+    const double huge[] = {most, most};
+    const double apart[] = {1e300, 1e-300};
     CHECK(gives_counts(3, 2, subnormal, (const int64_t[]){2, 1}, 2 * least));
     CHECK(gives_counts(2, 2, huge, (const int64_t[]){1, 1}, most));
     CHECK(gives_counts(4, 2, huge, (const int64_t[]){2, 2}, INFINITY));
@@ -111,7 +116,8 @@ static void random_integers(void)
 {
     static int64_t integers[MAX], counts[MAX];
     static double times[MAX];
-    const unsigned ranges[] = {2, 6, 40, 1000000}, sizes[] = {2, 5, 60, MAX};
+    const unsigned ranges[] = {2, 6, 40, 1000000};
+    const unsigned sizes[] = {2, 5, 60, MAX};
     for (int round = 0; round < 2000; round++) {
         int32_t p = 1 + (int32_t)check_random(sizes[round % 40 ? round % 3 : 3]);
         unsigned range = ranges[check_random(4)];

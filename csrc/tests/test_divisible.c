@@ -14,7 +14,9 @@ static int is_near(double a, double b) { return fabs(a - b) <= 1e-11 * fabs(b); 
 
 static void closed_forms(void)
 {
-    const double times[2] = {1, 2}, sends[2] = {1, 1}, none[2] = {0, 0};
+    const double times[2] = {1, 2};
+    const double sends[2] = {1, 1};
+    const double none[2] = {0, 0};
     int32_t out[2] = {0, 1};
     int32_t in[2] = {1, 0};
     double shares[2], makespan, bound;
@@ -168,7 +170,8 @@ static void units(void)
 
 static void cancelled(void)
 {
-    const double times[6] = {1, 2, 3, 4, 5, 6}, sends[6] = {1, 1, 1, 1, 1, 1};
+    const double times[6] = {1, 2, 3, 4, 5, 6};
+    const double sends[6] = {1, 1, 1, 1, 1, 1};
     double shares[6] = {-7};
     double makespan = -7;
     int optimal = -7;
@@ -195,7 +198,8 @@ static void cancelled(void)
 
 static void refusals(void)
 {
-    const double one[2] = {1, 1}, bad[] = {-1, NAN, INFINITY};
+    const double one[2] = {1, 1};
+    const double bad[] = {-1, NAN, INFINITY};
     int32_t out[2] = {0, 1};
     int32_t in[2] = {0, 1};
     int32_t twice[2] = {1, 1};
@@ -240,7 +244,8 @@ static void best_plans(void)
         int32_t out[FEW + 1], in[FEW + 1];
         hs_certificate proof;
         hs_divisible_plan plan = {.shares = shares, .send_order = out, .receive_order = in};
-        const double ratio = 0.25 * check_random(8), size = 1 + check_random(100);
+        const double ratio = 0.25 * check_random(8);
+        const double size = 1 + check_random(100);
         for (int i = 0; i < FEW; i++) {
             times[i] = 1 + check_random(9);
             sends[i] = 0.25 * check_random(8);
@@ -292,7 +297,8 @@ static void best_edges(void)
         sends[i] = 0.25 * (1 + i % 3);
     }
     hs_divisible_load load = {1, MANY, times, sends, sends};
-    const hs_effort no_time = {.timed = 1, .seconds = 0.0}, never = {.timed = 2};
+    const hs_effort no_time = {.timed = 1, .seconds = 0.0};
+    const hs_effort never = {.timed = 2};
     double rules = INFINITY;
     for (int32_t method = HS_DIVISIBLE_FIFO; method <= HS_DIVISIBLE_LIFO; method++) {
         CHECK(hs_divisible_best(&load, method, NULL, NULL, &plan, &proof) == HS_OK);

@@ -103,9 +103,10 @@ static void random_vector(int64_t n, double complex *v)
  * exact. */
 static void check_gram(hs_pool *pool, int dtype, int64_t n, int64_t k)
 {
-    const int conjugate = dtype >> 1 && check_random(2), which = 1 + (int)check_random(3);
-    const matrix a = make_matrix(dtype, n, k, (int)check_random(2)),
-                 c = make_matrix(dtype, n, n, 0);
+    const int conjugate = dtype >> 1 && check_random(2);
+    const int which = 1 + (int)check_random(3);
+    const matrix a = make_matrix(dtype, n, k, (int)check_random(2));
+    const matrix c = make_matrix(dtype, n, n, 0);
     double complex *rows = dense_copy(a.origin, dtype, n, k, a.row_stride, a.col_stride);
     double complex *before = dense_copy(c.origin, dtype, n, n, c.row_stride, c.col_stride);
     hs_product p = {.dtype = dtype,
@@ -162,7 +163,8 @@ static hs_factor factor_copy(hs_pool *pool, int kind, const grid *x, int32_t *pi
 /* Checks P A = L U of any shape. */
 static void check_lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
-    const grid a = random_grid(dtype, m, n), x = copy_of(&a);
+    const grid a = random_grid(dtype, m, n);
+    const grid x = copy_of(&a);
     const int64_t rank = m < n ? m : n;
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     int32_t pivots[LONGEST];
@@ -188,7 +190,8 @@ static void check_systems(hs_pool *pool, int dtype, int64_t n, int64_t cols)
     const grid a = random_grid(dtype, n, n);
     const grid b = random_grid(dtype, n, cols);
     const grid inverse = random_grid(dtype, n, n);
-    const grid x = copy_of(&b), y = copy_of(&b);
+    const grid x = copy_of(&b);
+    const grid y = copy_of(&b);
     for (int64_t i = 0; i < n; i++) put_element(&a, i, (i + 1) % n, 2 * (double)n);
     const grid l = copy_of(&a);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
@@ -322,7 +325,8 @@ static void check_stack(hs_pool *pool, int dtype, int64_t n, int64_t cols)
     const grid a = random_grid(dtype, n, n * ITEMS);
     const grid b = random_grid(dtype, n, cols * ITEMS);
     const grid x = copy_of(&b);
-    const int64_t items = ITEMS, steps[] = {n * n, n * cols};
+    const int64_t items = ITEMS;
+    const int64_t steps[] = {n * n, n * cols};
     int64_t info[ITEMS];
     int polls = 0;
     for (int64_t i = 0; i < n * ITEMS; i++) put_element(&a, i % n, i, 2 * (double)n);
@@ -371,7 +375,8 @@ static int64_t some_size(int32_t block) { return 1 + check_random((unsigned)bloc
 
 static void each_operation(const hs_domain *domain, int dtype, int32_t workers)
 {
-    const int32_t of[2] = {0}, *block[] = {domain->depth, domain->rows, domain->cols};
+    const int32_t of[2] = {0};
+    const int32_t *block[] = {domain->depth, domain->rows, domain->cols};
     hs_pool *pool = NULL;
     if (!CHECK(hs_pool_create_domains(workers, NULL, 1, domain, of, &pool) == HS_OK)) return;
     const int64_t k = some_size(block[0][dtype & 1]);

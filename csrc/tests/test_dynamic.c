@@ -46,7 +46,9 @@ static void check_tasks(const hs_dynamic *x, const product *y)
  * task before it. */
 static void check_times(const hs_dynamic *x, const product *y)
 {
-    double ready[P] = {0}, last = 0, asked = 0;
+    double ready[P] = {0};
+    double last = 0;
+    double asked = 0;
     for (int32_t i = 0; i < count_tasks(x); i++) {
         const hs_dynamic_task *t = &y->tasks[i];
         CHECK(t->start == ready[t->worker]);
@@ -64,8 +66,10 @@ static void check_times(const hs_dynamic *x, const product *y)
 static void check_blocks(const hs_dynamic *x, const product *y)
 {
     static char held[P][HS_DYNAMIC_OPERANDS][SIDE];
-    int64_t needed[P][HS_DYNAMIC_OPERANDS] = {0}, sent[P][HS_DYNAMIC_OPERANDS] = {0};
-    int64_t counts[P] = {0}, volume = 0;
+    int64_t needed[P][HS_DYNAMIC_OPERANDS] = {0};
+    int64_t sent[P][HS_DYNAMIC_OPERANDS] = {0};
+    int64_t counts[P] = {0};
+    int64_t volume = 0;
     double bound = 0;
     memset(held, 0, sizeof held);
     for (int32_t i = 0; i < count_tasks(x); i++) {
@@ -143,7 +147,8 @@ static void least_volumes(void)
     for (int32_t kind = 0; kind < HS_DYNAMIC_KINDS; kind++)
         for (int64_t tasks = 1; tasks <= 26; tasks++) {
             int64_t least[2] = {INT64_MAX, INT64_MAX};
-            const int64_t n = kind ? 3 : 6, all = kind ? 27 : 36;
+            const int64_t n = kind ? 3 : 6;
+            const int64_t all = kind ? 27 : 36;
             for (int w = 0; w < 2; w++) {
                 const int64_t own = w ? all - tasks : tasks;
                 for (int64_t a = 0; a <= 9; a++)
@@ -153,7 +158,8 @@ static void least_volumes(void)
                                 a + b + c < least[w])
                                 least[w] = a + b + c;
             }
-            const double times[] = {1, (double)tasks - 0.5}, later[] = {1e9, 1};
+            const double times[] = {1, (double)tasks - 0.5};
+            const double later[] = {1e9, 1};
             const double when = (double)tasks - 0.5;
             const hs_speed_changes changes = {1, &when, later};
             const hs_dynamic x = {.p = 2,
@@ -196,9 +202,13 @@ static void predictions(void)
 static void refusals(void)
 {
     static product found;
-    const double times[] = {1, 2}, endless[] = {INFINITY, INFINITY}, bad[] = {1, 0};
+    const double times[] = {1, 2};
+    const double endless[] = {INFINITY, INFINITY};
+    const double bad[] = {1, 0};
     const double huge[] = {1e308, 1e308};
-    double volume = -7, makespan = -7, beta = -7;
+    double volume = -7;
+    double makespan = -7;
+    double beta = -7;
     const hs_dynamic wrong[] = {
         {.p = 0, .cycle_times = times, .n = 3},
         {.p = 2, .cycle_times = times, .n = -1},

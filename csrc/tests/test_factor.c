@@ -57,7 +57,8 @@ static void put_element(const strided *x, int64_t i, int64_t j, double complex v
 
 static double complex any_number(int dtype)
 {
-    const double re = (int)check_random(2001) - 1000, im = (int)check_random(2001) - 1000;
+    const double re = (int)check_random(2001) - 1000;
+    const double im = (int)check_random(2001) - 1000;
     return (re + (dtype >> 1) * I * im) / 1000;
 }
 
@@ -84,10 +85,13 @@ static test_run any_run(hs_factor *x, int32_t p, int32_t *owner, double *pace)
 static void cholesky(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        const int dtype = round % 4, in_place = (int)check_random(2), clear = (int)check_random(2);
+        const int dtype = round % 4;
+        const int in_place = (int)check_random(2);
+        const int clear = (int)check_random(2);
         const int64_t n = 1 + check_random(MAX);
         const int64_t bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
-        const strided a = make_strided(dtype, n, n), x = make_strided(dtype, n, n);
+        const strided a = make_strided(dtype, n, n);
+        const strided x = make_strided(dtype, n, n);
         for (int64_t i = 0; i < n; i++) /* elements that are not read */
             for (int64_t j = 0; j < n; j++)
                 put_element(&a, i, j,
@@ -153,7 +157,8 @@ static double distance_of(const strided *x, const strided *y, int identity)
 static void qr(hs_pool *pool, int32_t p, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        const int dtype = round % 4, in_place = (int)check_random(2);
+        const int dtype = round % 4;
+        const int in_place = (int)check_random(2);
         int64_t m = 1 + check_random(MAX);
         int64_t n = 1 + check_random(MAX);
         if (round % 11 == 0) m += 2 * MAX;
@@ -244,10 +249,14 @@ static double complex triangle_at(const strided *t, int upper, int unit, int64_t
 static void triangles(hs_pool *pool, int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        const int dtype = round % 4, upper = (int)check_random(2), unit = (int)check_random(2);
-        const int64_t n = 1 + check_random(MAX), cols = 1 + check_random(round % 3 ? 20 : 2 * MAX);
-        const strided t = make_strided(dtype, n, n), b = make_strided(dtype, n, cols),
-                      x = make_strided(dtype, n, cols);
+        const int dtype = round % 4;
+        const int upper = (int)check_random(2);
+        const int unit = (int)check_random(2);
+        const int64_t n = 1 + check_random(MAX);
+        const int64_t cols = 1 + check_random(round % 3 ? 20 : 2 * MAX);
+        const strided t = make_strided(dtype, n, n);
+        const strided b = make_strided(dtype, n, cols);
+        const strided x = make_strided(dtype, n, cols);
         fill_triangle(&t, upper, unit);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++) put_element(&b, i, j, any_number(dtype));
@@ -280,8 +289,9 @@ static void inverses(hs_pool *pool, int rounds)
     for (int round = 0; round < rounds; round++) {
         const int dtype = round % 4;
         const int64_t n = 1 + check_random(MAX);
-        const strided a = make_strided(dtype, n, n), lu = make_strided(dtype, n, n),
-                      x = make_strided(dtype, n, n);
+        const strided a = make_strided(dtype, n, n);
+        const strided lu = make_strided(dtype, n, n);
+        const strided x = make_strided(dtype, n, n);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
                 put_element(&a, i, j, any_number(dtype) + (j == (i + 3) % n ? 2 * (double)n : 0));
@@ -466,7 +476,9 @@ static shared factor_shared(hs_pool *pool, int kind, const strided *a, const str
                             int in_place, int cooperative, int64_t block)
 {
     const int dtype = a->dtype;
-    const int64_t m = a->m, n = a->n, rank = m < n ? m : n;
+    const int64_t m = a->m;
+    const int64_t n = a->n;
+    const int64_t rank = m < n ? m : n;
     shared x = {make_strided(dtype, m, n), make_strided(dtype, m, b->n), make_strided(dtype, m, m),
                 malloc((size_t)rank * sizeof *x.pivots), malloc((size_t)rank * sizeof *x.tau)};
     hs_factor f = {.kind = kind,
@@ -551,9 +563,13 @@ static void domains(const char *second, int rounds)
     hs_pool *one = NULL;
     if (!several || !CHECK(hs_pool_create(5, NULL, &one) == HS_OK)) return;
     for (int round = 0; round < rounds; round += CHECK_MANY(1, 5)) {
-        const int dtype = round % 4, kind = round / 4 % 3, cooperative = round % 5 != 1;
-        const int64_t n = 255 + check_random(20), m = kind == HS_QR ? n + check_random(40) - 20 : n;
-        const strided a = make_strided(dtype, m, n), b = make_strided(dtype, m, 250);
+        const int dtype = round % 4;
+        const int kind = round / 4 % 3;
+        const int cooperative = round % 5 != 1;
+        const int64_t n = 255 + check_random(20);
+        const int64_t m = kind == HS_QR ? n + check_random(40) - 20 : n;
+        const strided a = make_strided(dtype, m, n);
+        const strided b = make_strided(dtype, m, 250);
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++)
                 put_element(&a, i, j, any_number(dtype) + (i == j ? (double)(3 * n) : 0));
@@ -594,8 +610,8 @@ static void bits(void)
                hs_pool_create(4, NULL, &one) == HS_OK))
         return;
     for (int kind = 0; kind < 3; kind++) {
-        const strided a = make_strided(HS_FLOAT32, 260, 260),
-                      b = make_strided(HS_FLOAT32, 260, 240);
+        const strided a = make_strided(HS_FLOAT32, 260, 260);
+        const strided b = make_strided(HS_FLOAT32, 260, 240);
         for (int64_t i = 0; i < 260; i++)
             for (int64_t j = 0; j < 260; j++) {
                 put_element(&a, i, j, any_number(HS_FLOAT32) + (i == j ? 400 : 0));

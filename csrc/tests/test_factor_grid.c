@@ -67,7 +67,8 @@ static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, 
 
 static void results(hs_pool *pool, int32_t p)
 {
-    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 90, MAX}, blocks[] = {1, 5, 16, 40};
+    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 90, MAX};
+    static const int64_t blocks[] = {1, 5, 16, 40};
     for (int turn = 0; turn < 60; turn++) {
         const int kind = turn % 3;
         const int64_t n = sizes[check_random(8)];
@@ -130,7 +131,9 @@ static int stop_later(void *context, double fraction)
 
 static void refusals(hs_pool *pool)
 {
-    const double cycle_times[] = {1, 2, 3}, links[P * P] = {0}, pace[] = {1e-9, 1e-9, 1e-9};
+    const double cycle_times[] = {1, 2, 3};
+    const double links[P * P] = {0};
+    const double pace[] = {1e-9, 1e-9, 1e-9};
     const hs_factor_costs costs = {.links = links};
     const hs_options paced = {.pace = pace};
     double makespan;

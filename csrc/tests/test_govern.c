@@ -188,7 +188,8 @@ static void test_settings(void)
     CHECK(threads_in_call(&process, SMALL) == 2);
     hs__blas_settings.behind = HS__BEHIND_AUTO;
 
-    hs__library nobody = {.get = get}, openblas = {.get = get, .reach = HS__PROCESS};
+    hs__library nobody = {.get = get};
+    hs__library openblas = {.get = get, .reach = HS__PROCESS};
     openblas.is_openblas = 1;
     CHECK(hs__least_governed(NULL, HS__GEMM) == INFINITY);
     CHECK(hs__least_governed(&nobody, HS__GEMM) == INFINITY);
@@ -347,7 +348,8 @@ static void *call_beside(void *volume)
 static void test_two_threads(void)
 {
     pthread_t other;
-    double large = LARGE, small = SMALL;
+    double large = LARGE;
+    double small = SMALL;
     for (int is_small = 0; is_small < 2; is_small++) {
         begin(8, 4.0);
         CHECK(!pthread_create(&other, NULL, call_beside, is_small ? &small : &large));

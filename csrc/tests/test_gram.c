@@ -58,7 +58,8 @@ static void compute_expected(const problem *x, const matrix *a, const matrix *b,
 static void one_case(hs_pool *pool, const problem *x)
 {
     const int dtype = x->dtype;
-    const int64_t n = x->n, k = x->k;
+    const int64_t n = x->n;
+    const int64_t k = x->k;
     matrix a = make_matrix(dtype, n, k, x->layouts & 3);
     matrix c = make_matrix(dtype, n, n, x->layouts >> 2 & 3);
     matrix b = {0};

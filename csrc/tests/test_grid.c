@@ -43,7 +43,8 @@ static void recount_loads(int32_t n, int32_t p, const double *times, const int32
 static void any_map(void)
 {
     for (int round = 0; round < 400; round++) {
-        const int32_t n = 1 + (int32_t)check_random(MAX), p = 1 + (int32_t)check_random(P);
+        const int32_t n = 1 + (int32_t)check_random(MAX);
+        const int32_t p = 1 + (int32_t)check_random(P);
         int32_t owner[MAX * MAX];
         double times[P], loads[MAX], wanted_loads[MAX];
         int64_t traffic[MAX], received[P], wanted_traffic[MAX], wanted_received[P];
@@ -73,7 +74,8 @@ static void any_map(void)
 static void one_direction(void)
 {
     for (int round = 0; round < 100; round++) {
-        const int32_t n = 1 + (int32_t)check_random(MAX), p = 1 + (int32_t)check_random(P);
+        const int32_t n = 1 + (int32_t)check_random(MAX);
+        const int32_t p = 1 + (int32_t)check_random(P);
         int32_t owner[MAX * MAX], dealt[MAX], plan[2 * P];
         int32_t length = 0;
         double times[P];
@@ -169,7 +171,9 @@ static void refused_plan(int32_t n, int32_t p, const double *times, const int32_
 
 static void refusals(void)
 {
-    const double times[] = {1, 2, INFINITY}, zero[] = {1, 0, 1}, nan[] = {1, NAN, 1};
+    const double times[] = {1, 2, INFINITY};
+    const double zero[] = {1, 0, 1};
+    const double nan[] = {1, NAN, 1};
     const int32_t good[] = {0, 1, HS_BESIDE};
     const int32_t twice[] = {0, 0, HS_BESIDE};
     const int32_t strange[] = {0, 3, HS_BESIDE};

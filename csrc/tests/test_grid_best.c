@@ -37,13 +37,15 @@ static int64_t sent_by(int32_t n, const int64_t *traffic)
 static void methods(void)
 {
     for (int round = 0; round < CHECK_MANY(150, 40); round++) {
-        const int32_t n = 1 + (int32_t)check_random(MAX), p = 1 + (int32_t)check_random(P);
+        const int32_t n = 1 + (int32_t)check_random(MAX);
+        const int32_t p = 1 + (int32_t)check_random(P);
         double times[P];
         for (int32_t i = 0; i < p; i++)
             times[i] = i && check_random(6) == 0 ? INFINITY : 1 + check_random(4);
         const hs_lu_grid grid = {n, p, times, round % 3 ? check_random(3) / 2.0 : 0};
         arrays best_arrays, own_arrays, given_arrays;
-        hs_lu_grid_result best = result_of(&best_arrays), own = result_of(&own_arrays);
+        hs_lu_grid_result best = result_of(&best_arrays);
+        hs_lu_grid_result own = result_of(&own_arrays);
         hs_lu_grid_result given = result_of(&given_arrays);
         hs_lu_grid_method winner, found;
         hs_certificate least, c, again;
@@ -112,8 +114,9 @@ static void bound_of_links(void)
 
 static void refusals(void)
 {
-    const double times[] = {1, 2, INFINITY}, zero[] = {1, 0, 1},
-                 idle[] = {INFINITY, INFINITY, INFINITY};
+    const double times[] = {1, 2, INFINITY};
+    const double zero[] = {1, 0, 1};
+    const double idle[] = {INFINITY, INFINITY, INFINITY};
     const double huge[] = {DBL_MAX, DBL_MAX, DBL_MAX};
     arrays a;
     hs_lu_grid_result result = result_of(&a);

@@ -71,7 +71,8 @@ static double every_grouping(const int32_t *list, const int32_t *first, int32_t 
         double rest = 0;
         for (int32_t k = first[from]; k < first[to]; k++)
             *(k < first[cut] ? &own : &rest) += areas[list[k]];
-        const double share = own / (own + rest), other = rest / (own + rest);
+        const double share = own / (own + rest);
+        const double other = rest / (own + rest);
         best = fmin(best, every_grouping(list, first, from, cut, areas, weights, height,
                                          width * share, group_weight) +
                               every_grouping(list, first, cut, to, areas, weights, height,
@@ -146,7 +147,8 @@ static void not_worse(void)
 static void within_reach(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        const int32_t p = 1 + (int32_t)check_random(30), reach = 2 + (int32_t)check_random(31);
+        const int32_t p = 1 + (int32_t)check_random(30);
+        const int32_t reach = 2 + (int32_t)check_random(31);
         double areas[30], weights[30];
         int32_t groups[30];
         zones_areas(round, p, areas);
@@ -208,7 +210,8 @@ static void refusals(void)
 static void no_memory(void)
 {
     const double areas[] = {1, 2, 3, 4, 5, 6};
-    const int32_t order[] = {5, 0, 4, 1, 3, 2}, groups[] = {3, 3, 0, 0, 3, 5};
+    const int32_t order[] = {5, 0, 4, 1, 3, 2};
+    const int32_t groups[] = {3, 3, 0, 0, 3, 5};
     planned out = planned_before();
     CHECK_SCARCE(hs_partition_interval(6, areas, NULL, 1.0, order, groups, 1.0, 0, NULL, out.plan,
                                        &out.length, &out.cost),

@@ -32,7 +32,9 @@ typedef struct {
 static int one_call(const bench *x, int m, int n, int depth, double alpha, double beta,
                     int64_t row_stride, int64_t col_stride)
 {
-    const int type = x->type, mu = x->kernel->tile_rows, nu = x->kernel->tile_cols;
+    const int type = x->type;
+    const int mu = x->kernel->tile_rows;
+    const int nu = x->kernel->tile_cols;
     const size_t bytes = (size_t)(ROOM + 2 * GUARD) * size_of[type];
     fill_panel(x->a, type, depth, mu, m);
     fill_panel(x->b, type, depth, nu, n);
@@ -42,7 +44,8 @@ static int one_call(const bench *x, int m, int n, int depth, double alpha, doubl
             set(x->before, type, GUARD + i * row_stride + j * col_stride, NAN);
     memcpy(x->c, x->before, bytes);
 
-    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    const float alpha_f = (float)alpha;
+    const float beta_f = (float)beta;
     void *c = (char *)x->c + (size_t)GUARD * size_of[type];
     x->kernel->run(m, n, depth, type ? (const void *)&alpha : (const void *)&alpha_f, x->a, x->b,
                    type ? (const void *)&beta : (const void *)&beta_f, c, row_stride, col_stride,
@@ -63,8 +66,11 @@ static int one_call(const bench *x, int m, int n, int depth, double alpha, doubl
 
 static void test_kernel(const hs__blocking *kernel, int type)
 {
-    const int mu = kernel->tile_rows, nu = kernel->tile_cols, depths[] = {0, 1, DEPTH};
-    const double alphas[] = {1.0, 1.0, -2.0}, betas[] = {0.0, 1.0, -2.0};
+    const int mu = kernel->tile_rows;
+    const int nu = kernel->tile_cols;
+    const int depths[] = {0, 1, DEPTH};
+    const double alphas[] = {1.0, 1.0, -2.0};
+    const double betas[] = {0.0, 1.0, -2.0};
     bench x = {.kernel = kernel,
                .type = type,
                .a = aligned_alloc(64, sizeof(double) * DEPTH * 64),

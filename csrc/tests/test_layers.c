@@ -86,7 +86,8 @@ static void random_instances(void)
     for (int round = 0; round < 1500; round++) {
         instance x = {
             .mode = round % 4, .p = 1 + (int)check_random(P), .n = (int)check_random(N + 1)};
-        const int limit = round % 3 ? 6 : 60, power = (int)check_random(500) - 250;
+        const int limit = round % 3 ? 6 : 60;
+        const int power = (int)check_random(500) - 250;
         double compute[P], send[P], start[P], received[P], end[P], makespan, bound, relaxed,
             shares[P];
         for (int i = 0; i < x.p; i++) {
@@ -166,7 +167,8 @@ static void many_layers(void)
     for (int round = 0; round < 400; round++) {
         instance x = {
             .mode = round % 2, .p = 1 + (int)check_random(P), .n = (int)check_random(MOST + 1)};
-        const int slow = 1 << check_random(8), spread = 1 << check_random(6);
+        const int slow = 1 << check_random(8);
+        const int spread = 1 << check_random(6);
         double compute[P], send[P], start[P], received[P], end[P], makespan;
         for (int i = 0; i < x.p; i++) {
             x.work[i] = 1 + check_random(60);
@@ -363,7 +365,8 @@ static void refusals(void)
 static void scarce(void)
 {
 #ifdef HS_TEST_SCARCE
-    const double compute[3] = {3, 4, 5}, send[3] = {1, 2, 1};
+    const double compute[3] = {3, 4, 5};
+    const double send[3] = {1, 2, 1};
     const int32_t order[3] = {2, 1, 0};
     double shares[3] = {-7};
     double makespan = -7;
@@ -405,7 +408,8 @@ static void scarce(void)
  * not wait for it to do what rounding leaves. */
 static void rounding_beside_a_slow_worker(void)
 {
-    const double compute[] = {0.5, 0x1p200}, send[] = {0x1.19799812dea11p-40, 0.0};
+    const double compute[] = {0.5, 0x1p200};
+    const double send[] = {0x1.19799812dea11p-40, 0.0};
     const int64_t most[] = {34, 16};
     const hs_layers problem = {
         .mode = 0, .p = 2, .layers = 31, .compute = compute, .send = send, .most = most};

@@ -27,7 +27,8 @@ static hs_layers_result result_of(arrays *a)
 static void check_plan(const hs_layers_product *x, hs_layers_method method)
 {
     arrays own, given;
-    hs_layers_result result = result_of(&own), again = result_of(&given);
+    hs_layers_result result = result_of(&own);
+    hs_layers_result again = result_of(&given);
     hs_certificate c, alike;
     double compute[P], send[P];
     double last = 0;
@@ -66,7 +67,8 @@ static void check_plan(const hs_layers_product *x, hs_layers_method method)
     for (int i = 0; i < x->p; i++) served += result.counts[i] > 0;
     CHECK(result.served == served);
     for (int32_t d = 1; d < served; d++) {
-        const int32_t a = result.order[d - 1], b = result.order[d];
+        const int32_t a = result.order[d - 1];
+        const int32_t b = result.order[d];
         CHECK(result.counts[a] > 0 && result.counts[b] > 0);
         CHECK(sequential ? result.receive[2 * a + 1] == result.receive[2 * b] : a < b);
     }
@@ -152,8 +154,11 @@ static void stacks(hs_layers_method method)
 
 static void refusals(void)
 {
-    const double one[] = {1, 1, 1}, endless[] = {INFINITY, INFINITY, INFINITY};
-    const double zero[] = {1, 0, 1}, huge[] = {1, 0x1p290, 1}, most[] = {1, 0x1p1023, 1};
+    const double one[] = {1, 1, 1};
+    const double endless[] = {INFINITY, INFINITY, INFINITY};
+    const double zero[] = {1, 0, 1};
+    const double huge[] = {1, 0x1p290, 1};
+    const double most[] = {1, 0x1p1023, 1};
     const double little[] = {50, 60, 40};
     arrays a;
     hs_layers_result result = result_of(&a);
@@ -214,7 +219,9 @@ static void refusals(void)
 
 static void scarce(void)
 {
-    const double times[] = {3, 4, 5}, costs[] = {10, 20, 10}, memory[] = {4000, 9000, 9000};
+    const double times[] = {3, 4, 5};
+    const double costs[] = {10, 20, 10};
+    const double memory[] = {4000, 9000, 9000};
     const hs_layers_product x = {HS_SCSS, 3, 50, times, costs, memory, 0};
     arrays a;
     hs_layers_result result = result_of(&a);

@@ -161,7 +161,10 @@ static void more_slaves_than_are_proven(void)
 
 static void times_are_exact(void)
 {
-    const double tenth = 0.1, third = 1.0 / 3, least = 5e-324, zero = 0;
+    const double tenth = 0.1;
+    const double third = 1.0 / 3;
+    const double least = 5e-324;
+    const double zero = 0;
     int64_t count;
     const int32_t order = 0;
     CHECK(hs_task_orders(0.3, 1, &tenth, &zero, NULL, 1, &order, &order, &count) == HS_OK &&
@@ -198,8 +201,12 @@ static void times_are_exact(void)
 
 static void refusals(void)
 {
-    const double one[2] = {1, 1}, bad[] = {-1, NAN, INFINITY}, tiny[2] = {0x1p-54, 1};
-    const int32_t order[2] = {0, 1}, twice[2] = {1, 1}, outside[2] = {0, 2};
+    const double one[2] = {1, 1};
+    const double bad[] = {-1, NAN, INFINITY};
+    const double tiny[2] = {0x1p-54, 1};
+    const int32_t order[2] = {0, 1};
+    const int32_t twice[2] = {1, 1};
+    const int32_t outside[2] = {0, 2};
     int32_t q = -7;
     int32_t out[2] = {-7, -7};
     int32_t in[2] = {-7, -7};

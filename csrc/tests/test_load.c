@@ -48,7 +48,9 @@ static double free_of(int32_t cpus, const uint32_t *busy, double own, int32_t fr
 
 static void test_two_samples(void)
 {
-    const uint32_t idle[4] = {0}, half[4] = {50, 0, 0, 0}, full[4] = {100, 100, 0, 0};
+    const uint32_t idle[4] = {0};
+    const uint32_t half[4] = {50, 0, 0, 0};
+    const uint32_t full[4] = {100, 100, 0, 0};
     const uint32_t backwards[4] = {(uint32_t)-2, 0, 0, 102};
     CHECK(is_near(free_of(4, idle, 0.0, 0, 4), 4.0));
     CHECK(is_near(free_of(4, half, 0.0, 0, 4), 3.5));

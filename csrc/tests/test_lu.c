@@ -47,13 +47,16 @@ static double size_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x))
 /* Returns max |P A - L U| in units of rounding; no multiplier may be above 1. */
 static double error_of(const hs_factor *lu, const double complex *a)
 {
-    const int64_t m = lu->m, n = lu->n, rank = m < n ? m : n;
+    const int64_t m = lu->m;
+    const int64_t n = lu->n;
+    const int64_t rank = m < n ? m : n;
     int64_t order[3 * MAX];
     double worst = 0;
     double largest = 0;
     for (int64_t i = 0; i < m; i++) order[i] = i;
     for (int64_t i = 0; i < rank; i++) {
-        const int64_t p = lu->pivots[i], kept = order[i];
+        const int64_t p = lu->pivots[i];
+        const int64_t kept = order[i];
         if (!CHECK(p >= i && p < m)) return INFINITY;
         order[i] = order[p];
         order[p] = kept;
@@ -157,8 +160,10 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
 static void systems(hs_pool *pool)
 {
     for (int round = 0; round < 48; round++) {
-        const int32_t dtype = round % 4, transposed = (int32_t)check_random(2);
-        const int64_t n = 1 + check_random(MAX), cols = 1 + check_random(9);
+        const int32_t dtype = round % 4;
+        const int32_t transposed = (int32_t)check_random(2);
+        const int64_t n = 1 + check_random(MAX);
+        const int64_t cols = 1 + check_random(9);
         double complex a[MAX * MAX], b[MAX * 9];
         double memory[2 * MAX * MAX], x[2 * MAX * 9];
         int32_t pivots[MAX];
@@ -179,7 +184,8 @@ static void systems(hs_pool *pool)
                                (dtype >> 1) * I * ((int)check_random(201) - 100) + (i == j) * 1000;
                 set_element(dtype, memory, i * lu.row_stride + j * lu.col_stride, a[i * n + j]);
             }
-        const int64_t down = round % 2 ? 1 : cols, across = round % 2 ? n : 1;
+        const int64_t down = round % 2 ? 1 : cols;
+        const int64_t across = round % 2 ? n : 1;
         for (int64_t i = 0; i < n * cols; i++) {
             b[i] = (int)check_random(201) - 100 + (dtype >> 1) * I * (int)check_random(100);
             set_element(dtype, x, i / cols * down + i % cols * across, b[i]);
@@ -222,7 +228,9 @@ static void systems(hs_pool *pool)
 
 static void simulation(void)
 {
-    const double times[] = {3, 5, 8}, infinite[] = {3, INFINITY, 8}, zero[] = {3, 0, 8};
+    const double times[] = {3, 5, 8};
+    const double infinite[] = {3, INFINITY, 8};
+    const double zero[] = {3, 0, 8};
     const int32_t pattern[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     const int32_t cyclic[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
     const int32_t wrong[] = {2, 1, 0, 0, 1, 0, 2, 0, 3, 0};
@@ -293,7 +301,8 @@ static void costs(void)
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                              tasks, &count, messages, &sent) == HS_OK &&
           count == 5 && sent == 2);
-    const double first = 2500.0 / 3, second = 1000.0 / 3;
+    const double first = 2500.0 / 3;
+    const double second = 1000.0 / 3;
     const double ready = 4 * first;
     const double arrived = ready + 0.5 * 200;
     const double factored = arrived + 2 * 1500 + 3 * second;
@@ -463,7 +472,8 @@ static void refusals(hs_pool *pool)
     double a[4] = {1, 2, 3, 4};
     int32_t pivots[2];
     const int32_t owner[] = {0, 3};
-    const double pace[] = {1, NAN, 1}, speeds[] = {1, 1, 1};
+    const double pace[] = {1, NAN, 1};
+    const double speeds[] = {1, 1, 1};
     const hs_factor good = {.dtype = HS_FLOAT64,
                             .m = 2,
                             .n = 2,
@@ -504,7 +514,8 @@ static void refusals(hs_pool *pool)
     run.boxes.cooperative = 0;
     run.options.pace = pace;
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
-    const double one[] = {1, 1, 1}, free_links[9] = {0};
+    const double one[] = {1, 1, 1};
+    const double free_links[9] = {0};
     hs_factor_costs given = {.panels = one};
     run = plain;
     lu = good;
@@ -718,7 +729,9 @@ static hs_status solve_scanty(hs_pool *pool, void *context)
 
 static void scarce(void)
 {
-    const double pace[] = {1e-9, 1e-9, 1e-9}, links[9] = {0}, times[] = {3, 5, 8};
+    const double pace[] = {1e-9, 1e-9, 1e-9};
+    const double links[9] = {0};
+    const double times[] = {3, 5, 8};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     const hs_factor_costs costs = {.links = links};
     /* not at a multiple of 64 bytes: the slices are stored separately */
@@ -911,7 +924,8 @@ int main(void)
         if (p == 3) {
             systems(pool);
             ties_and_tiny(pool);
-            const double panels[] = {9, 4, 8}, links[] = {0, 300, 500, 200, 0, 900, 400, 100, 0};
+            const double panels[] = {9, 4, 8};
+            const double links[] = {0, 300, 500, 200, 0, 900, 400, 100, 0};
             for (int late = 0; late < 2; late++) {
                 pacing(pool, NULL, NULL, late);
                 pacing(pool, panels, NULL, late);

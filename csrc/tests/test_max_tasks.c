@@ -226,8 +226,13 @@ static void batches(void)
 
 static void exact_ends(void)
 {
-    static const int32_t order[] = {1, 0}, back[] = {0, 1}, again[] = {0, 0}, outside[] = {0, 2};
-    const int64_t few[] = {3, 2}, many[] = {INT64_C(1) << 53, 1}, none[] = {-1, 1};
+    static const int32_t order[] = {1, 0};
+    static const int32_t back[] = {0, 1};
+    static const int32_t again[] = {0, 0};
+    static const int32_t outside[] = {0, 2};
+    const int64_t few[] = {3, 2};
+    const int64_t many[] = {INT64_C(1) << 53, 1};
+    const int64_t none[] = {-1, 1};
     double end = -7;
     hs_task_workers w = {2, (const double[]){2, 3}, (const double[]){1, 2}, NULL, 0, 0};
     CHECK(hs_task_end(&w, 2, order, NULL, few, &end) == HS_OK && end == 9);
@@ -253,7 +258,8 @@ static void exact_ends(void)
         const int64_t long_send = ((int64_t)check_random(1u << 26) << 26) + check_random(1u << 26);
         const int64_t cycle = ((int64_t)check_random(1u << 26) << 26) + 1 + check_random(1000);
         const int64_t count = check_random(1u << 10);
-        const double time = (double)cycle * unit, send = (double)long_send * unit;
+        const double time = (double)cycle * unit;
+        const double send = (double)long_send * unit;
         const __int128 sum = (__int128)cycle * count + long_send;
         double expected = (double)sum * unit;
         if ((__int128)(double)sum < sum) expected = nextafter((double)sum, INFINITY) * unit;
@@ -273,7 +279,9 @@ static void exact_ends(void)
 
 static void refusals(void)
 {
-    const double one[] = {1, 1}, wrong[] = {-1, NAN, INFINITY}, none[] = {INFINITY, INFINITY};
+    const double one[] = {1, 1};
+    const double wrong[] = {-1, NAN, INFINITY};
+    const double none[] = {INFINITY, INFINITY};
     hs_task_workers w = {2, one, one, one, 0, 0};
     counts[0] = -7;
     for (int k = 0; k < 3; k++) {
@@ -293,7 +301,8 @@ static void refusals(void)
     }
     w.sends = (const double[]){1, 2};
     CHECK(hs_max_tasks(&w, 9, HS_TASKS_PAPER, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);
-    const hs_effort never = {.timed = 1, .seconds = NAN}, timed = {.timed = 1, .seconds = 1};
+    const hs_effort never = {.timed = 1, .seconds = NAN};
+    const hs_effort timed = {.timed = 1, .seconds = 1};
     CHECK(hs_max_tasks(&w, 9, 0, &never, NULL, &plan, &proof) == HS_ERROR_VALUE);
     CHECK(hs_min_time(&w, 9, &timed, NULL, &plan, &proof) == HS_ERROR_UNSUPPORTED);
     CHECK(hs_min_time(&w, -1, NULL, NULL, &plan, &proof) == HS_ERROR_VALUE);

@@ -37,7 +37,8 @@ static void measures(hs_pool *pool)
         for (int32_t dtype = HS_FLOAT32; dtype <= HS_COMPLEX128; dtype++)
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
                 const int32_t worker = (int32_t)check_random(P + 1) - 1;
-                const double n = (double)sizes[s], half = dtype >> 1 ? 4 : 1;
+                const double n = (double)sizes[s];
+                const double half = dtype >> 1 ? 4 : 1;
                 hs_measurement what = make_measurement(kernel, dtype, sizes[s], worker);
                 if (!CHECK(hs_measure_kernel(pool, &what, NULL, NULL) == HS_OK)) return;
                 const double w = (double)what.width;
@@ -69,7 +70,9 @@ static void measures_other_sides(hs_pool *pool)
     static const int64_t sides[][3] = {{1, 70, 5}, {33, 2, 64}, {100, 7, 1}, {5, 0, 9}, {0, 6, 8}};
     for (int32_t dtype = HS_FLOAT32; dtype <= HS_COMPLEX128; dtype++)
         for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
-            const int64_t rows = sides[s][0], cols = sides[s][1], depth = sides[s][2];
+            const int64_t rows = sides[s][0];
+            const int64_t cols = sides[s][1];
+            const int64_t depth = sides[s][2];
             hs_measurement what = make_measurement(HS_MEASURE_GEMM, dtype, depth, -1);
             what.rows = rows;
             what.cols = cols;

@@ -123,7 +123,8 @@ static void free_one(void)
 static void gaps(int there)
 {
     place x, other;
-    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0);
+    const pthread_t thread = begin_thread(&x, there, 0);
     for (int i = 0; i < 5; i++) {
         CHECK(!hs__placement_watch(&x.placement, NULL));
         sleep_for(12e-3);
@@ -140,7 +141,8 @@ static void crowded(int here, int there, int at_work)
     cpu_set_t before;
     hs__placement own = {0};
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0);
+    const pthread_t thread = begin_thread(&x, there, 0);
     if (at_work) hs__placement_begin(&own);
     int guest = 0;
     int looks = 0;
@@ -166,7 +168,8 @@ static void changed_meanwhile(int here, int there)
     place x, other;
     cpu_set_t before, wanted;
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0);
+    const pthread_t thread = begin_thread(&x, there, 0);
     for (int looks = 0; looks < 100000 && !x.placement.home.set; looks++) {
         hs__placement_watch(&x.placement, NULL);
         sleep_for(2e-5);
@@ -191,7 +194,8 @@ static void scarce(int here, int there)
     place x, other;
     cpu_set_t before;
     CHECK(cpus_of(pthread_self(), &before) && hs__pin(pthread_self(), here));
-    const pthread_t busy = begin_thread(&other, there, 0), thread = begin_thread(&x, there, 0);
+    const pthread_t busy = begin_thread(&other, there, 0);
+    const pthread_t thread = begin_thread(&x, there, 0);
     size_t asked = 0;
     scarce_asked();
     scarce_left = 0;

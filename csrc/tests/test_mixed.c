@@ -98,7 +98,9 @@ static hs_status multiply_zones(hs_pool *pool, operands *x, cancel *stop)
 
 static hs_status multiply_stack(hs_pool *pool, operands *x, cancel *stop)
 {
-    const int64_t n = x->n / 5, count = n ? 25 : 0, step = n * n;
+    const int64_t n = x->n / 5;
+    const int64_t count = n ? 25 : 0;
+    const int64_t step = n * n;
     const hs_options options = {.poll = count_poll, .poll_context = stop};
     hs_product item = product_of(x);
     item.m = item.n = item.k = n;
@@ -209,7 +211,8 @@ static unsigned draw(caller *self, unsigned below)
 /* Makes one call. It may be cancelled only by its poll function, and is made again then. */
 static void make_call(caller *self)
 {
-    const unsigned kind = draw(self, KINDS), size = draw(self, SIZES);
+    const unsigned kind = draw(self, KINDS);
+    const unsigned size = draw(self, SIZES);
     cancel stop = {(int)draw(self, 3), 0};
     fill(&self->own, sizes[size]);
     hs_status status = calls[kind](self->pool, &self->own, &stop);

@@ -50,7 +50,8 @@ static void two(void)
         const double height = 1 / width;
         const double a = given ? given[order[0]] : 1;
         const double b = given ? given[order[1]] : 1;
-        const double share = areas[order[0]] / (areas[0] + areas[1]), side = sqrt(share);
+        const double share = areas[order[0]] / (areas[0] + areas[1]);
+        const double side = sqrt(share);
         double least = fmin(a * (height + share * width) + b * (height + (1 - share) * width),
                             a * (share * height + width) + b * ((1 - share) * height + width));
         if (side < fmin(width, height)) least = fmin(least, 2 * a * side + b * (width + height));

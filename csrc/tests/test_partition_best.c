@@ -53,7 +53,8 @@ static int32_t draw_areas(int32_t p, double *areas)
 /* Checks that the zones tile the whole, and that their cost is that of the certificate. */
 static void check_zones(const hs_partition *x, const planned *found)
 {
-    const double m = x->m ? (double)x->m : 1.0, n = x->m ? (double)x->n : 1.0;
+    const double m = x->m ? (double)x->m : 1.0;
+    const double n = x->m ? (double)x->n : 1.0;
     double spans[2 * MOST], areas[MOST];
     double sum = 0.0;
     double most = 0.0;
@@ -192,7 +193,8 @@ static void groups_and_scopes(void)
 static void given_zones(void)
 {
     static planned one;
-    const double areas[] = {1, 0, 1}, other[] = {1, 0, 3};
+    const double areas[] = {1, 0, 1};
+    const double other[] = {1, 0, 3};
     double halves[] = {0, 0, 1, .5, 0, 0, 0, 0, 0, .5, 1, .5};
     hs_partition x = {
         .p = 3, .areas = areas, .method = HS_PARTITION_GIVEN, .rects = halves, .each = 1};
@@ -318,7 +320,8 @@ static void check_refused(hs_status wanted, const hs_partition *x, const hs_effo
 static void refusals(void)
 {
     const double areas[MOST] = {1, 2, 0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    const double huge[] = {1e308, 1e308, 1e308, 1e308}, zeros[4] = {0};
+    const double huge[] = {1e308, 1e308, 1e308, 1e308};
+    const double zeros[4] = {0};
     const int32_t groups[] = {0, 1, 4, 0};
     const hs_partition good = {.p = 4, .areas = areas};
     hs_partition x = good;

@@ -63,7 +63,8 @@ static int is_strips(const oracle *o, int axis)
 {
     for (int32_t i = 0; i < o->p; i++)
         for (int32_t j = 0; j < i; j++) {
-            const int64_t *a = o->zones + 4 * i, *b = o->zones + 4 * j;
+            const int64_t *a = o->zones + 4 * i;
+            const int64_t *b = o->zones + 4 * j;
             if (!a[2] || !b[2]) continue;
             const int apart = a[axis] >= b[axis] + b[2 + axis] || b[axis] >= a[axis] + a[2 + axis];
             if (!apart && (a[axis] != b[axis] || a[2 + axis] != b[2 + axis])) return 0;
@@ -191,7 +192,8 @@ static void random_tables(void)
     static double times[MAX_P * SIDE * SIDE];
     for (int round = 0; round < CHECK_MANY(2000, 400); round++) {
         const int32_t p = 1 + (int32_t)check_random(MAX_P);
-        const int64_t m = 1 + check_random(SIDE), n = 1 + check_random(SIDE - (p > 3));
+        const int64_t m = 1 + check_random(SIDE);
+        const int64_t n = 1 + check_random(SIDE - (p > 3));
         const unsigned values = 1 + check_random(20);
         const unsigned holes = check_random(3) ? 0 : 1 + check_random(4);
         const unsigned growth = check_random(2);
@@ -232,7 +234,8 @@ static void single_rows(void)
         hs_certificate proof;
         const hs_status status = hs_distribute_profile(N, P, times, NULL, counts, &makespan);
         for (int down = 0; down < 2; down++) {
-            const int64_t m = down ? N : 1, n = down ? 1 : N;
+            const int64_t m = down ? N : 1;
+            const int64_t n = down ? 1 : N;
             for (int method = HS_PROFILE_COLUMNS; method <= HS_PROFILE_ROWS; method++) {
                 CHECK(hs_partition_profile(m, n, P, table, (hs_profile_method)method, NULL, NULL,
                                            &found, zones, &proof) == status);
@@ -249,7 +252,8 @@ static void many_workers(void)
     enum { P = 24, SIDES = 60 };
     double cycle_times[P];
     for (int round = 0; round < 4; round++) {
-        const int64_t m = 20 + check_random(SIDES - 20), n = 20 + check_random(SIDES - 20);
+        const int64_t m = 20 + check_random(SIDES - 20);
+        const int64_t n = 20 + check_random(SIDES - 20);
         for (int32_t i = 0; i < P; i++) cycle_times[i] = 1 + check_random(round < 2 ? 3 : 20);
         double *times = constant_table(m, n, P, cycle_times);
         if (!CHECK(times)) return;
@@ -288,7 +292,8 @@ static void brief_efforts(void)
 static void between_points(void)
 {
     /* 2 + 3 h + 5 w + 7 h w at the points, and so everywhere between them */
-    const double heights[] = {1, 4, 9}, widths[] = {1, 10};
+    const double heights[] = {1, 4, 9};
+    const double widths[] = {1, 10};
     double points[6], times[12 * 12];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 2; b++)
@@ -296,7 +301,8 @@ static void between_points(void)
     CHECK(hs_zone_times(3, 2, heights, widths, points, 12, 12, times) == HS_OK);
     for (int h = 1; h <= 12; h++)
         for (int w = 1; w <= 12; w++) {
-            const double tall = fmin(h, 9), wide = fmin(w, 10);
+            const double tall = fmin(h, 9);
+            const double wide = fmin(w, 10);
             const double wanted =
                 (2 + 3 * tall + 5 * wide + 7 * tall * wide) * (h / tall) * (w / wide);
             CHECK(fabs(times[(h - 1) * 12 + w - 1] - wanted) <= 1e-12 * wanted);
@@ -363,8 +369,10 @@ static void refusals(void)
     CHECK(plan(2, 2, 2, times, HS_PROFILE_COLUMNS, NULL) == HS_OK);
     CHECK(plan(2, 2, 2, times, HS_PROFILE_ROWS, NULL) == HS_OK); /* a single row */
 
-    const int64_t tiles[] = {0, 0, 2, 1, 0, 1, 2, 1}, outside[] = {0, 0, 2, 1, 0, 1, 2, 2},
-                  few[] = {0, 0, 2, 1, 0, 1, 1, 1}, flat[] = {0, 0, 2, 2, 0, 0, 0, 0};
+    const int64_t tiles[] = {0, 0, 2, 1, 0, 1, 2, 1};
+    const int64_t outside[] = {0, 0, 2, 1, 0, 1, 2, 2};
+    const int64_t few[] = {0, 0, 2, 1, 0, 1, 1, 1};
+    const int64_t flat[] = {0, 0, 2, 2, 0, 0, 0, 0};
     hs_certificate proof;
     CHECK(hs_partition_profile_certificate(2, 2, 2, times, tiles, NULL, &proof) == HS_OK &&
           proof.value == 7.0 && proof.bound == 1.0 && !proof.optimal);

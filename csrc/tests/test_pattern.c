@@ -79,7 +79,8 @@ static void check_refused(int64_t n, int32_t p, const double *times, int line)
 
 static void refusals(void)
 {
-    const double good[] = {1, 2}, bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
+    const double good[] = {1, 2};
+    const double bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
     check_refused(-1, 2, good, __LINE__);
     check_refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
     check_refused(1, 0, good, __LINE__);
@@ -103,7 +104,8 @@ static void dealt_blocks(void)
 {
     enum { N = 12, P = 4 };
     for (int round = 0; round < 400; round++) {
-        const int32_t p = 1 + (int32_t)check_random(P), n = 1 + (int32_t)check_random(N);
+        const int32_t p = 1 + (int32_t)check_random(P);
+        const int32_t n = 1 + (int32_t)check_random(N);
         const int32_t period = (int32_t)check_random(N + 4);
         double times[P], makespans[N], step_costs[N];
         int32_t dealt[N], owner[N];

@@ -291,7 +291,8 @@ static void checked_before_locked(void)
     if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK) ||
         !CHECK(hs__pool_lock(pool, HS__EXCLUSIVE, NULL, NULL, &lease) == HS_OK))
         return;
-    const hs_product good = {.dtype = HS_FLOAT64}, bad = {.dtype = HS_FLOAT64, .m = -1};
+    const hs_product good = {.dtype = HS_FLOAT64};
+    const hs_product bad = {.dtype = HS_FLOAT64, .m = -1};
     const double none[] = {0, 0};
     CHECK(hs_gemm(pool, &good, NULL, NULL, NULL) == HS_ERROR_BUSY && hs_pool_is_inside(pool));
     CHECK(hs_gemm(pool, &bad, NULL, NULL, NULL) == HS_ERROR_VALUE);

@@ -153,7 +153,8 @@ static void layers_of_the_whole(hs_pool *pool)
     /* Five layers for three workers, two of them in three bands of rows each. Such bands must
      * belong to one layer, from its first row to its last. */
     enum { M = 100, N = 90, LONG = 5200 };
-    const int32_t banded = hs_gemm_boxes(M, N, LONG, 3, NULL, boxes, 64), whole = 3;
+    const int32_t banded = hs_gemm_boxes(M, N, LONG, 3, NULL, boxes, 64);
+    const int32_t whole = 3;
     CHECK(banded == whole + 2 * 3 && boxes[whole].height < M &&
           boxes[whole + 1].row == boxes[whole].height &&
           boxes[whole + 1].depth == boxes[whole].depth);
@@ -198,9 +199,11 @@ static void layers_of_one_line(hs_pool *pool)
         for (int layouts = 0; layouts < 64; layouts += CHECK_MANY(16, 48))
             for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++)
                 for (int by_columns = 0; by_columns < 2; by_columns++) {
-                    const int64_t m = by_columns ? lengths[s] : 1, n = by_columns ? 1 : lengths[s];
+                    const int64_t m = by_columns ? lengths[s] : 1;
+                    const int64_t n = by_columns ? 1 : lengths[s];
                     /* workers 1 and 2 have no layer of their own: each has a part of C */
-                    const int64_t first = m > 1 ? m / 2 : 0, left = n > 1 ? n / 2 : 0;
+                    const int64_t first = m > 1 ? m / 2 : 0;
+                    const int64_t left = n > 1 ? n / 2 : 0;
                     const hs_box own[] = {{.worker = 0, .height = m, .width = n, .length = FIRST},
                                           {.worker = 2,
                                            .row = first,
@@ -280,7 +283,8 @@ static void layered_times(hs_pool *pool)
     const double pace[] = {0.05 / (2 * N * N * 8), 0.05 / (2 * N * N * 8), 1};
     const hs_box boxes[] = {{.worker = 0, .height = N, .width = N, .length = 8},
                             {.worker = 1, .depth = 8, .height = N, .width = N, .length = 8}};
-    const double receive[] = {0, 0.1, 0.1, 0.2}, sum_receive[] = {0, 0.02, 0.02, 0.06, 0, 0};
+    const double receive[] = {0, 0.1, 0.1, 0.2};
+    const double sum_receive[] = {0, 0.02, 0.02, 0.06, 0, 0};
     const int64_t rows[] = {0, 4, N, N};
     hs_product product = {.dtype = HS_FLOAT64,
                           .m = N,
@@ -312,7 +316,8 @@ static void layered_times(hs_pool *pool)
                         .trace.times.finish = finish,
                         .trace.times.late = late};
         CHECK(run_product(pool, &product, &run) == HS_OK);
-        const double computed = overlap ? 0.2 : 0.25, unit = 0.05 / (2 * N * N * 8) * N;
+        const double computed = overlap ? 0.2 : 0.25;
+        const double unit = 0.05 / (2 * N * N * 8) * N;
         const double ends[] = {computed + (overlap ? 0.02 : 0.02 + 4 * unit),
                                computed + (overlap ? 0.06 : 0.06 + 12 * unit), computed};
         for (int w = 0; w < 3; w++)
@@ -489,7 +494,8 @@ static void pacing(hs_pool *pool)
     const hs_box boxes[] = {{.worker = 0, .height = N / 2, .width = N, .length = N},
                             {.worker = 2, .row = N / 2, .height = N / 2, .width = N, .length = N}};
     const double flops = 2.0 * N * N * N / 2;
-    const double pace[] = {0.02 / flops, 0, 0.05 / flops}, receive[] = {0, 0.01, 0.01, 0.015};
+    const double pace[] = {0.02 / flops, 0, 0.05 / flops};
+    const double receive[] = {0, 0.01, 0.01, 0.015};
     hs_event events[16];
     double finish[3], late[3], busy[3];
     test_run run = {.boxes.box = boxes,

@@ -147,7 +147,8 @@ static void check_refused(int64_t n, int32_t p, const double *times, int line)
 
 static void refusals(void)
 {
-    const double good[] = {0, 1, 0, 1}, bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
+    const double good[] = {0, 1, 0, 1};
+    const double bad[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
     check_refused(-1, 2, good, __LINE__);
     check_refused((INT64_C(1) << 53) + 1, 2, good, __LINE__);
     check_refused(1, 0, good, __LINE__);

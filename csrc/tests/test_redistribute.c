@@ -53,7 +53,8 @@ static double port_time(const hs_redistribution *x, int64_t shift)
     if (shift != 0 && !x->closed) return INFINITY;
     double most = 0;
     for (int32_t k = 0; k < q; k++) {
-        const int64_t in = flow[(k + q - 1) % q], out = flow[k];
+        const int64_t in = flow[(k + q - 1) % q];
+        const int64_t out = flow[k];
         const double sent =
             (out > 0 ? (double)out * x->next[k] : 0) + (in < 0 ? (double)-in * x->previous[k] : 0);
         const double received = (in > 0 ? (double)in * x->next[(k + q - 1) % q] : 0) +
@@ -77,9 +78,11 @@ static void replay(const hs_redistribution *x, int64_t count, const int32_t *sen
     int n = 0;
     double last = 0;
     for (int64_t m = 0; m < count; m++) {
-        const int32_t i = senders[m], j = receivers[m];
+        const int32_t i = senders[m];
+        const int32_t j = receivers[m];
         if (!CHECK(i >= 0 && j >= 0 && i < x->size && j < x->size && items[m] >= 1)) return;
-        const int up = j == (i + 1) % x->size, down = i == (j + 1) % x->size;
+        const int up = j == (i + 1) % x->size;
+        const int down = i == (j + 1) % x->size;
         CHECK(up || (down && x->previous));
         /* of two members each is on both sides */
         const double time = up && down ? periods[m] : up ? x->next[i] : x->previous[i];
@@ -122,7 +125,9 @@ static void random_ones(int rounds)
         instance a;
         make_instance(&a);
         const hs_redistribution *x = &a.x;
-        int64_t flows[MOST] = {-7}, count = -7, items[ROOM];
+        int64_t flows[MOST] = {-7};
+        int64_t count = -7;
+        int64_t items[ROOM];
         int32_t order = -7, senders[ROOM], receivers[ROOM];
         double starts[ROOM], periods[ROOM];
         hs_certificate c, again;
@@ -159,7 +164,9 @@ static void random_ones(int rounds)
 /* Two slow items, then many on a fast link: the time does not depend on how many there are. */
 static void many_items(void)
 {
-    const int64_t most = INT64_C(1) << 53, before[] = {most, 0, 0}, after[] = {0, 0, most};
+    const int64_t most = INT64_C(1) << 53;
+    const int64_t before[] = {most, 0, 0};
+    const int64_t after[] = {0, 0, most};
     const double next[] = {3, 2, 1};
     const hs_redistribution x = {.size = 3, .before = before, .after = after, .next = next};
     int64_t flows[3];
@@ -172,8 +179,11 @@ static void many_items(void)
 
 static void refusals(void)
 {
-    int64_t before[] = {3, 1, 0}, after[] = {1, 1, 2}, flows[] = {2, 2, 0};
-    double next[] = {1, 1, 1}, previous[] = {1, 1, 1};
+    int64_t before[] = {3, 1, 0};
+    int64_t after[] = {1, 1, 2};
+    int64_t flows[] = {2, 2, 0};
+    double next[] = {1, 1, 1};
+    double previous[] = {1, 1, 1};
     const hs_redistribution good = {3, before, after, next, previous, 1};
     int64_t out[3], count, items[2];
     int32_t order = -7, ends[2];
@@ -223,10 +233,13 @@ static void refusals(void)
 
 static void no_memory(void)
 {
-    const int64_t before[] = {5, 0, 0, 1}, after[] = {0, 0, 5, 1};
+    const int64_t before[] = {5, 0, 0, 1};
+    const int64_t after[] = {0, 0, 5, 1};
     const double next[] = {3, 2, 1, 1};
     const hs_redistribution x = {.size = 4, .before = before, .after = after, .next = next};
-    int64_t flows[4] = {-7}, count = -7, items[9];
+    int64_t flows[4] = {-7};
+    int64_t count = -7;
+    int64_t items[9];
     int32_t order = -7, ends[9];
     double times[9];
     hs_certificate c = {.value = -7};
@@ -238,7 +251,8 @@ static void no_memory(void)
                                                  items, times, times),
                  count == -7);
     /* a plan that the ports do not prove optimal */
-    const int64_t from[] = {6, 0, 0, 0}, to[] = {0, 0, 6, 0};
+    const int64_t from[] = {6, 0, 0, 0};
+    const int64_t to[] = {0, 0, 6, 0};
     const hs_redistribution relayed = {4, from, to, next, next, 1};
     order = -7;
     c.value = -7;
@@ -249,7 +263,8 @@ static void no_memory(void)
 /* Arrivals prove more than ports: the last item comes after those before it and one link more. */
 static void relays(void)
 {
-    const int64_t before[] = {4, 0, 0}, after[] = {0, 0, 4};
+    const int64_t before[] = {4, 0, 0};
+    const int64_t after[] = {0, 0, 4};
     const double times[] = {1, 1, 1};
     const hs_redistribution x = {3, before, after, times, times, 0};
     int64_t flows[3];

@@ -208,7 +208,8 @@ static void against_all(int rounds)
         const double shortest = length;
         for (int32_t i = 0; i < p; i++) ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
-            const int32_t j = round * 7919 % (i + 1), kept = ring[i];
+            const int32_t j = round * 7919 % (i + 1);
+            const int32_t kept = ring[i];
             ring[i] = ring[j];
             ring[j] = kept;
         }
@@ -370,7 +371,8 @@ static void many_alike(void)
     const double limit = c.value - 0.5;
     for (int32_t i = 0; i < P; i++) CHECK((shares[i] > 0) == (fixed[i] < limit));
     /* alone, a worker pays its overhead */
-    const double two[] = {1, 1}, costs[] = {5, 1};
+    const double two[] = {1, 1};
+    const double costs[] = {5, 1};
     const hs_ring few = {
         .p = 2, .cycle_times = two, .work = 4, .volume = 1, .link = 10, .overheads = costs};
     CHECK(hs_ring_best(&few, HS_RING_METHOD_BEST, NULL, NULL, ring, &size, shares, NULL, &c) ==
@@ -557,7 +559,8 @@ static void toured(void)
         int32_t at[40], ring[40];
         for (int32_t i = 0; i < p; i++) at[i] = ring[i] = i;
         for (int32_t i = p - 1; i > 0; i--) {
-            const int32_t j = (int32_t)check_random((unsigned)i + 1), kept = at[i];
+            const int32_t j = (int32_t)check_random((unsigned)i + 1);
+            const int32_t kept = at[i];
             at[i] = at[j];
             at[j] = kept;
         }
@@ -637,7 +640,8 @@ static void check_refused(hs_ring r, int line)
 
 static void refusals(void)
 {
-    const double t[] = {1, 2}, c[] = {0, 1, 1, 0};
+    const double t[] = {1, 2};
+    const double c[] = {0, 1, 1, 0};
     const hs_ring good = {.p = 2, .cycle_times = t, .links = c, .work = 1, .volume = 1};
     hs_ring r = good;
     r.p = 0;

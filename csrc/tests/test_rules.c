@@ -269,7 +269,8 @@ static void blocks_refused(int64_t m, int64_t n, int32_t p, const double *areas,
 
 static void refusals(void)
 {
-    const double good[] = {1, 2, 0, 3}, bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
+    const double good[] = {1, 2, 0, 3};
+    const double bad[] = {-1, -DBL_TRUE_MIN, NAN, INFINITY, -INFINITY};
     rule_refused(-1, 4, good, 1, __LINE__);
     rule_refused(7, 4, good, 1, __LINE__);
     const double aspects[] = {0, -0.0, -1, NAN, INFINITY, -INFINITY};

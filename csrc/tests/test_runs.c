@@ -55,7 +55,8 @@ static void check_runs(const hs__runs *runs, const double *leaves)
     for (int32_t level = 0; level < runs->levels; level++)
         for (int32_t i = 0; i < runs->cells[level]; i++)
             for (int32_t j = i + 1; j <= runs->cells[level] && j - i <= runs->reach; j++) {
-                const hs__run run = {level, i, j}, low = hs__run_lowest(runs, run);
+                const hs__run run = {level, i, j};
+                const hs__run low = hs__run_lowest(runs, run);
                 const int64_t place = hs__run_place(runs, run);
                 int32_t first, end, low_first, low_end;
                 leaves_of(runs, run, &first, &end);

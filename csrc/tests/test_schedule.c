@@ -360,8 +360,9 @@ static void test_waits(void)
     hs_matmul_plan plan = {.count = 2, .boxes = own, .message_count = 3, .messages = some};
     hs_schedule found = {.receive = receive, .work = work};
     CHECK(hs_matmul_schedule(&x, &plan, NULL, &found) == HS_OK);
-    const double to_1 = links[0 * 3 + 1] / GIGA, on = links[1 * 3 + 2] / GIGA,
-                 to_2 = links[0 * 3 + 2] / GIGA;
+    const double to_1 = links[0 * 3 + 1] / GIGA;
+    const double on = links[1 * 3 + 2] / GIGA;
+    const double to_2 = links[0 * 3 + 2] / GIGA;
     const double wanted[] = {0, 2 * to_1, 2 * to_1, 2 * to_1 + (2 * on + to_2)};
     CHECK(are_times(receive, wanted, 4));
     CHECK(work[3] == wanted[3] + 8 && found.makespan == work[3]);
@@ -398,7 +399,8 @@ static void test_sum(void)
 static void test_changes(void)
 {
     const hs_box own = {.worker = 1, .height = 1, .width = 1, .length = 5}; /* 10 s */
-    const double when[] = {4, 6}, then[] = {9e9, 8e9, 9e9, 1e9};
+    const double when[] = {4, 6};
+    const double then[] = {9e9, 8e9, 9e9, 1e9};
     const hs_speed_changes changes = {2, when, then};
     const hs_matmul x = product_of(1, 1, 5, 2);
     const hs_matmul_plan plan = {.count = 1, .boxes = &own};
@@ -408,7 +410,8 @@ static void test_changes(void)
     CHECK(found.makespan == 8.75 && work[0] == 0 && work[1] == 8.75);
     CHECK(hs_matmul_schedule(&x, &plan, &(hs_speed_changes){0}, &found) == HS_OK &&
           found.makespan == 10);
-    const double back[] = {6, 4}, zero[] = {9e9, 8e9, 0, 1};
+    const double back[] = {6, 4};
+    const double zero[] = {9e9, 8e9, 0, 1};
     const hs_speed_changes bad[] = {
         {2, back, then}, {2, when, zero}, {-1, when, then}, {2, NULL, then}, {2, when, NULL}};
     for (int i = 0; i < 5; i++)
@@ -417,7 +420,9 @@ static void test_changes(void)
 
 static void test_products(void)
 {
-    const double infinite[] = {1, INFINITY}, no_time[] = {1, 0}, below[] = {1, -1};
+    const double infinite[] = {1, INFINITY};
+    const double no_time[] = {1, 0};
+    const double below[] = {1, -1};
     const hs_matmul good = product_of(1, 1, 1, 2);
     const hs_matmul_plan plan = {0};
     hs_schedule found = {0};
@@ -452,7 +457,8 @@ static void test_products(void)
 
 static void test_domains(void)
 {
-    const double two[] = {2, 1}, none[] = {0, 0};
+    const double two[] = {2, 1};
+    const double none[] = {0, 0};
     int64_t rects[4 * P];
     CHECK(hs_domain_zones(1000, 1000, 1, 1, 0, 2, two, rects) == HS_OK);
     CHECK(rects[3] == 667 && rects[5] == 667 && rects[7] == 333 && rects[2] == 1000);

@@ -106,8 +106,10 @@ static void all_methods(void)
  * speeds)^2) / (sum of the speeds). */
 static void one_link(void)
 {
-    const double two[] = {1, 4}, cost[] = {0.5};
-    const int32_t both[] = {0, 1}, hop[] = {0, 0};
+    const double two[] = {1, 4};
+    const double cost[] = {0.5};
+    const int32_t both[] = {0, 1};
+    const int32_t hop[] = {0, 0};
     const int64_t at[] = {0, 0, 1, 2, 2};
     const hs_ring_network net = {
         .nodes = 2, .links = 1, .ends = both, .costs = cost, .first = at, .hops = hop};
@@ -123,7 +125,8 @@ static void refusals(void)
 {
     hs_ring_network net = make_network(3);
     const hs_ring problem = {.p = 3, .cycle_times = times, .work = 9, .volume = 1};
-    double links[9] = {-7}, shares[3] = {-7};
+    double links[9] = {-7};
+    double shares[3] = {-7};
     hs_certificate c = {.value = -7};
 #define REFUSED(status)                                                                      \
     (hs_ring_bandwidths(&problem, &net, 3, (int32_t[]){0, 1, 2}, NULL, links, shares, &c) == \
@@ -168,7 +171,8 @@ static void no_memory(void)
     const hs_ring problem = {.p = 4, .cycle_times = times, .work = 100, .volume = 1};
     int32_t ring[4] = {-7};
     int32_t size = -7;
-    double links[16] = {-7}, shares[4] = {-7};
+    double links[16] = {-7};
+    double shares[4] = {-7};
     hs_certificate c = {.value = -7};
     CHECK_SCARCE(hs_ring_shared_best(&problem, &net, HS_RING_METHOD_SEARCH, NULL, NULL, ring, &size,
                                      links, shares, NULL, &c),

@@ -41,7 +41,8 @@ static int32_t sum_of(const int32_t *workers, int32_t count)
 static void test_wrong_arguments(void)
 {
     int32_t workers[2];
-    const double wrong[2] = {1.0, NAN}, negative[2] = {-1.0, 1.0};
+    const double wrong[2] = {1.0, NAN};
+    const double negative[2] = {-1.0, 1.0};
     make_sites(2, 4);
     CHECK(hs_choose_sites(0, 2, sites, NULL, -1, 1, workers) == HS_ERROR_VALUE);
     CHECK(hs_choose_sites(4097, 2, sites, NULL, -1, 1, workers) == HS_ERROR_VALUE);
@@ -55,7 +56,8 @@ static void test_wrong_arguments(void)
     CHECK(hs_spread_workers(0, 2, sites, workers) == HS_ERROR_VALUE);
     CHECK(hs_spread_workers(INT32_MAX, 2, sites, workers) == HS_ERROR_VALUE);
     CHECK(hs_spread_workers(1, 2, sites, NULL) == HS_ERROR_VALUE);
-    const int32_t outside[2] = {0, HS__LAST_CPU + 1}, below[1] = {-1};
+    const int32_t outside[2] = {0, HS__LAST_CPU + 1};
+    const int32_t below[1] = {-1};
     const hs_site bad[] = {{0, numbers, 1, 0},  {1, NULL, 1, 0},    {1, numbers, 0, 0},
                            {1, numbers, 1, -1}, {2, outside, 1, 0}, {1, below, 1, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -100,7 +102,8 @@ static void test_busy(void)
     int32_t workers[MOST];
     double free_cores[MOST];
     for (int trial = 0; trial < CHECK_MANY(2000, 200); trial++) {
-        const int32_t count = 1 + (int32_t)check_random(8), cores = 1 + (int32_t)check_random(8);
+        const int32_t count = 1 + (int32_t)check_random(8);
+        const int32_t cores = 1 + (int32_t)check_random(8);
         const int32_t p = 1 + (int32_t)check_random((unsigned)(2 * count * cores));
         double total = 0.0;
         make_sites(count, cores);
@@ -137,7 +140,10 @@ static void test_processes(int32_t count, int32_t cores)
     double random = 0.0;
     make_sites(count, cores);
     for (int trial = 0; trial < TRIALS; trial++) {
-        int32_t blind[MOST] = {0}, at_random[MOST] = {0}, seeing[MOST] = {0}, own[MOST];
+        int32_t blind[MOST] = {0};
+        int32_t at_random[MOST] = {0};
+        int32_t seeing[MOST] = {0};
+        int32_t own[MOST];
         for (int k = 0; k < PROCESSES; k++) {
             const uint64_t seed = 1 + (uint64_t)(trial * PROCESSES + k);
             CHECK(!hs_choose_sites(WORKERS, count, sites, NULL, -1, seed, own));
@@ -226,9 +232,11 @@ static void test_pool(void)
 {
     int32_t cpus[2] = {0, 0};
     find_two(cpus);
-    const hs_site both = {2, cpus, 2, 0}, first = {1, cpus, 1, 0};
+    const hs_site both = {2, cpus, 2, 0};
+    const hs_site first = {1, cpus, 1, 0};
     const hs_site apart[2] = {first, {1, cpus + 1, 1, 0}};
-    const int32_t zero[1] = {0}, wrong[1] = {2};
+    const int32_t zero[1] = {0};
+    const int32_t wrong[1] = {2};
     hs_pool *pool = NULL;
     if (!CHECK(!hs_pool_create(2, NULL, &pool))) return;
     CHECK(hs_pool_bind(NULL, 1, &both, zero) == HS_ERROR_VALUE);

@@ -357,8 +357,14 @@ static void refusals(hs_pool *pool)
     double bad_pace[] = {1e-9, NAN, 1e-9};
     double exchange[] = {0, 0, 0, 0};
     double negative[] = {0, 0, 0, -1};
-    const int32_t ring[] = {0, 2}, twice[] = {2, 2}, large[] = {0, 3}, low[] = {-1, 2};
-    const int64_t widths[] = {1, 3}, none[] = {0, 4}, few[] = {1, 2}, many[] = {2, 3};
+    const int32_t ring[] = {0, 2};
+    const int32_t twice[] = {2, 2};
+    const int32_t large[] = {0, 3};
+    const int32_t low[] = {-1, 2};
+    const int64_t widths[] = {1, 3};
+    const int64_t none[] = {0, 4};
+    const int64_t few[] = {1, 2};
+    const int64_t many[] = {2, 3};
     const hs_slices good = {.dtype = HS_FLOAT64,
                             .m = 3,
                             .n = 4,

@@ -258,7 +258,9 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
     int64_t info[ITEMS];
     for (int64_t item = 0; item < ITEMS; item++)
         fill_square(&a, dtype, n, item, item == 2 ? 0 : -1);
-    const int64_t count = ITEMS, a_step = a.step, lu_step = lu.step;
+    const int64_t count = ITEMS;
+    const int64_t a_step = a.step;
+    const int64_t lu_step = lu.step;
     const hs_stack stack = {.operation = HS_STACK_LU,
                             .rank = 1,
                             .size = &count,
@@ -274,7 +276,8 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
         double worst = 0.0;
         for (int64_t i = 0; i < n; i++) row[i] = i;
         for (int64_t i = 0; i < n; i++) {
-            const int64_t other = pivots[item * n + i], kept = row[i];
+            const int64_t other = pivots[item * n + i];
+            const int64_t kept = row[i];
             if (!CHECK(other >= i && other < n)) return;
             row[i] = row[other];
             row[other] = kept;
@@ -317,7 +320,9 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
                 put_element(&a, dtype, item, i, j, x);
                 put_element(&l, dtype, item, i, j, 7.0);
             }
-    const int64_t count = ITEMS, a_step = a.step, l_step = l.step;
+    const int64_t count = ITEMS;
+    const int64_t a_step = a.step;
+    const int64_t l_step = l.step;
     const hs_stack stack = {.operation = HS_STACK_CHOLESKY,
                             .rank = 1,
                             .size = &count,
@@ -362,7 +367,9 @@ static int end_it(void *context, double fraction)
 static void cancelling(hs_pool *alone)
 {
     enum { N = 220, MANY = 4000 };
-    const int64_t sizes[] = {MANY / 4, 4}, a_steps[] = {0, 0}, c_steps[] = {0, N * N};
+    const int64_t sizes[] = {MANY / 4, 4};
+    const int64_t a_steps[] = {0, 0};
+    const int64_t c_steps[] = {0, N * N};
     double *a = calloc((size_t)N * N, sizeof *a);
     double *c = calloc((size_t)N * N * 4, sizeof *c);
     int64_t *info = malloc(MANY * sizeof *info);
@@ -470,7 +477,8 @@ static void whoever(hs_pool *pool, hs_pool *alone)
         a[i] = check_random(1000) / 999.0;
         b[i] = check_random(1000) / 999.0;
     }
-    const int64_t count = MANY, step = N * N;
+    const int64_t count = MANY;
+    const int64_t step = N * N;
     hs_event events[MANY];
     double finish[3];
     hs_trace trace = {.events = events, .event_capacity = MANY, .times = {.finish = finish}};

@@ -40,8 +40,8 @@ static void draw_instance(instance *x)
 
 static void golden(void)
 {
-    static const double costs[3][3] = {{1, 2}, {1, 1, 1}, {1, 1}},
-                        times[3][3] = {{2, 3}, {3, 3, 3}, {1, 4}};
+    static const double costs[3][3] = {{1, 2}, {1, 1, 1}, {1, 1}};
+    static const double times[3][3] = {{2, 3}, {3, 3, 3}, {1, 4}};
     static const int64_t memory[3][3] = {{12, 21}, {12, 12, 12}, {32, 12}};
     const hs_star stars[] = {{4, 8, 3, 2, times[0], costs[0], memory[0]},
                              {6, 9, 4, 3, times[1], costs[1], memory[1]},
@@ -105,7 +105,8 @@ static int is_valid_log(const instance *x, int toledo, const int64_t *sides, int
     for (int64_t k = 0; k < count; k++) {
         const hs_star_message *y = &messages[k];
         const hs_star_chunk *chunk = &chunks[y->chunk];
-        const int32_t i = y->worker, c = (int32_t)y->chunk;
+        const int32_t i = y->worker;
+        const int32_t c = (int32_t)y->chunk;
         double blocks = (double)(chunk->height * chunk->width);
         double own;
         good &= chunk->worker == i;
@@ -116,7 +117,8 @@ static int is_valid_log(const instance *x, int toledo, const int64_t *sides, int
         } else if (y->kind == HS_STAR_PANEL) {
             const int64_t side = toledo ? sides[i] : 1;
             const int64_t depth = side < x->star.t - y->depth ? side : x->star.t - y->depth;
-            const int n = stage[c], wait = toledo ? n - 1 : n - 2;
+            const int n = stage[c];
+            const int wait = toledo ? n - 1 : n - 2;
             good &= n > 0 && y->depth == sent[c];
             own = ends[c][wait > 0 ? wait : 0];
             const double work = blocks * (double)depth * x->times[i];
@@ -156,8 +158,8 @@ static void schedules(void)
     for (int round = 0; round < 1200; round++) {
         instance x;
         draw_instance(&x);
-        const int32_t method = HS_STAR_HOM + (int32_t)check_random(METHODS),
-                      eager = (int32_t)check_random(2);
+        const int32_t method = HS_STAR_HOM + (int32_t)check_random(METHODS);
+        const int32_t eager = (int32_t)check_random(2);
         const int toledo = method == HS_STAR_BMM;
         hs_star_summary summary, counted;
         int64_t sides[MAX], columns[MAX], count;
@@ -195,7 +197,8 @@ static void holding(void)
 {
     const double one[] = {1};
     const int64_t memory[] = {16};
-    const hs_star columns = {2, 4, 3, 1, one, one, memory}, rows = {4, 2, 3, 1, one, one, memory};
+    const hs_star columns = {2, 4, 3, 1, one, one, memory};
+    const hs_star rows = {4, 2, 3, 1, one, one, memory};
     static const struct {
         int32_t kind;
         int64_t depth;
@@ -243,8 +246,9 @@ static void streaming(void)
     const double one[] = {1};
     const int64_t memory[] = {7};
     const hs_star star = {2, 2, 2, 1, one, one, memory};
-    static const double starts[] = {0, 4, 9, 12, 17, 20}, ends[] = {4, 7, 10, 15, 18, 24},
-                        computed[] = {4, 9, 12, 17, 20, 24};
+    static const double starts[] = {0, 4, 9, 12, 17, 20};
+    static const double ends[] = {4, 7, 10, 15, 18, 24};
+    static const double computed[] = {4, 9, 12, 17, 20, 24};
     hs_star_summary summary;
     hs_star_chunk chunks[4];
     hs_star_message messages[6];
@@ -282,9 +286,12 @@ enum { L = HS_STAR_LOAD, PN = HS_STAR_PANEL, R = HS_STAR_RESULT };
  * of the second chunk come before the result of the first one. */
 static void ahead(void)
 {
-    const double one[] = {1}, three[] = {3};
-    const int64_t memory[] = {6}, less[] = {5};
-    const hs_star star = {1, 2, 3, 1, three, one, memory}, tight = {1, 2, 3, 1, three, one, less};
+    const double one[] = {1};
+    const double three[] = {3};
+    const int64_t memory[] = {6};
+    const int64_t less[] = {5};
+    const hs_star star = {1, 2, 3, 1, three, one, memory};
+    const hs_star tight = {1, 2, 3, 1, three, one, less};
     hs_star_chunk chunks[] = {
         {.buffers = 2, .height = 1, .width = 1, .depth = 1},
         {.buffers = 2, .col = 1, .height = 1, .width = 1, .depth = 1, .ahead = 1}};
@@ -390,7 +397,9 @@ static void refusals(void)
     const double negative[] = {1, -1};
     const double nan[] = {NAN, 1};
     const double large[] = {1, INFINITY};
-    const int64_t memory[] = {12, 5}, little[] = {4, 2}, wrong[] = {12, -1};
+    const int64_t memory[] = {12, 5};
+    const int64_t little[] = {4, 2};
+    const int64_t wrong[] = {12, -1};
     hs_star_summary summary = {.makespan = -1};
     int64_t sides[2], columns[2], count;
     double bounds[HS_STAR_BOUNDS], makespan;
@@ -429,7 +438,8 @@ static void refusals(void)
 
     const hs_star_chunk chunks[] = {{0, HS_STAR_HOLD_C, 2, 0, 0, 2, 2, 1, 0},
                                     {0, HS_STAR_HOLD_C, 2, 2, 0, 1, 2, 1, 0}};
-    const int32_t all[] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, other[] = {1};
+    const int32_t all[] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const int32_t other[] = {1};
 #define SIMULATE(star, order, length, served) \
     hs_star_simulate(star, 2, chunks, order, length, served, 0, NULL, NULL, &count, &makespan)
     CHECK(SIMULATE(&fine, HS_STAR_ROUND_ROBIN, 0, NULL) == HS_OK && count == 8);
@@ -466,7 +476,9 @@ static void refusals(void)
         CHECK(hs_star_simulate(&fine, 1, &huge[k], HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
                                &makespan) == HS_ERROR_VALUE);
     /* h v + h + v is 2^53 + 1, which is no double */
-    const int64_t most[] = {INT64_C(1) << 53, 5}, high = 308761440, broad = 29172033;
+    const int64_t most[] = {INT64_C(1) << 53, 5};
+    const int64_t high = 308761440;
+    const int64_t broad = 29172033;
     const hs_star wide = {INT32_MAX, INT32_MAX, INT32_MAX, 2, good, good, most};
     for (int32_t held = 0; held < 3; held++) {
         const hs_star_chunk all_of_it = {0, held, 2, 0, 0, INT32_MAX, INT32_MAX, INT64_MAX, 0};
@@ -496,7 +508,8 @@ static void refusals(void)
 
 static void out_of_memory(void)
 {
-    const double times[] = {2, 3, 1}, costs[] = {1, 2, 1};
+    const double times[] = {2, 3, 1};
+    const double costs[] = {1, 2, 1};
     const int64_t memory[] = {12, 21, 4};
     /* phase 1 grows its lists more than once */
     const hs_star star = {6, 40, 5, 3, times, costs, memory};

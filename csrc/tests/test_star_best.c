@@ -323,7 +323,9 @@ static void too_large(void)
 {
     static instance x;
     const double one[] = {1};
-    const int64_t little[] = {2}, five[] = {5}, much[] = {INT64_C(1) << 53};
+    const int64_t little[] = {2};
+    const int64_t five[] = {5};
+    const int64_t much[] = {INT64_C(1) << 53};
     const hs_star none = {4, 8, 3, 1, one, one, little};
     const hs_star many = {INT32_MAX, 100, 4, 1, one, one, five};
     const hs_star vast = {INT32_MAX, INT32_MAX, 3, 1, one, one, much};
@@ -344,7 +346,8 @@ static void too_large(void)
     CHECK(hs_star_exact_most(&none, &chunks, &messages) == HS_ERROR_INFEASIBLE);
     const hs_star endless = {INT32_MAX, INT32_MAX, INT32_MAX, 1, one, one, five};
     CHECK(hs_star_exact_most(&endless, &chunks, &messages) == HS_OK && messages == INT64_MAX);
-    const double times[] = {2, 3}, costs[] = {1, 2};
+    const double times[] = {2, 3};
+    const double costs[] = {1, 2};
     const int64_t memory[] = {12, 21};
     const hs_star small = {4, 40, 3, 2, times, costs, memory};
     const hs_star_options few = {.method = HS_STAR_EXACT, .messages = 1};
@@ -356,7 +359,8 @@ static void too_large(void)
 static void refused_decisions(void)
 {
     static instance x;
-    const double times[] = {2, 3}, costs[] = {1, 2};
+    const double times[] = {2, 3};
+    const double costs[] = {1, 2};
     const int64_t memory[] = {12, 21};
     const hs_star star = {4, 8, 3, 2, times, costs, memory};
     x.star = star;

@@ -35,8 +35,11 @@ static double replay_plan(const hs_star *star, const plan *x)
 
 static void golden(void)
 {
-    static const double costs[] = {1, 2}, first[] = {2, 3}, second[] = {3, 2};
-    static const int64_t small[] = {12, 12}, mixed[] = {12, 21};
+    static const double costs[] = {1, 2};
+    static const double first[] = {2, 3};
+    static const double second[] = {3, 2};
+    static const int64_t small[] = {12, 12};
+    static const int64_t mixed[] = {12, 21};
     const hs_star stars[] = {{2, 4, 2, 2, first, costs, small},
                              {3, 6, 3, 2, second, costs, mixed},
                              {4, 8, 3, 2, first, costs, mixed}};
@@ -75,7 +78,8 @@ static void pruning(void)
     }
     /* Two panels of two columns take 2 (2 + 3 + 4 * 3 + 2). Panels of 3 + 1 columns take
      * 3 + 4 + 4 * 4.5 + 3 and 1 + 2 * 4 + 1.5 + 1. */
-    const double link[] = {1}, time[] = {1.5};
+    const double link[] = {1};
+    const double time[] = {1.5};
     const int64_t memory[] = {21};
     const hs_star alone = {1, 4, 4, 1, time, link, memory};
     static plan x;
@@ -230,9 +234,12 @@ static void columns_and_rows(void)
 
 static void refusals(void)
 {
-    const double good[] = {1, 2}, zero[] = {0, 1};
-    const int64_t memory[] = {12, 21}, little[] = {4, 2};
-    const hs_star fine = {4, 8, 3, 2, good, good, memory}, none = {4, 8, 3, 2, good, good, little};
+    const double good[] = {1, 2};
+    const double zero[] = {0, 1};
+    const int64_t memory[] = {12, 21};
+    const int64_t little[] = {4, 2};
+    const hs_star fine = {4, 8, 3, 2, good, good, memory};
+    const hs_star none = {4, 8, 3, 2, good, good, little};
     const hs_star bad[] = {{0, 8, 3, 2, good, good, memory},
                            {4, 8, 3, 0, good, good, memory},
                            {4, 8, 3, 2, zero, good, memory}};

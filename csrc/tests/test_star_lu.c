@@ -74,7 +74,8 @@ static void check_plan(instance *x)
         int64_t memory[P];
         hs_star star;
         const hs_star_part *parts = x->parts + k * P;
-        const int64_t rest = lu->n - (k + 1) * x->width, own = x->own[k];
+        const int64_t rest = lu->n - (k + 1) * x->width;
+        const int64_t own = x->own[k];
         CHECK(own == 0 || (own >= x->width || own == rest));
         for (int32_t i = 0; i < P; i++) updates += (double)parts[i].updates;
         if (own == rest) {
@@ -207,8 +208,11 @@ static void searches(void)
  * an update of one block between them, by the worker or by the master. */
 static void by_hand(void)
 {
-    const double time[] = {1}, cost[] = {1};
-    const int64_t memory[] = {HS_STAR_UNLIMITED}, none[] = {0}, one[] = {1};
+    const double time[] = {1};
+    const double cost[] = {1};
+    const int64_t memory[] = {HS_STAR_UNLIMITED};
+    const int64_t none[] = {0};
+    const int64_t one[] = {1};
     instance x = {.lu = {.n = 2,
                          .width = 1,
                          .p = 1,
@@ -244,7 +248,8 @@ static void refusals(void)
     const hs_star_options options = {.method = HS_STAR_ODDOML};
     for (int k = 0; k < 9; k++) {
         const hs_star_lu good = x.lu;
-        const double time = x.times[0], cost = x.costs[0];
+        const double time = x.times[0];
+        const double cost = x.costs[0];
         const int64_t memory = x.memory[0];
         if (k == 0) x.lu.n = 0;
         if (k == 1) x.lu.n = HS_STAR_LU_MOST + 1;

@@ -47,15 +47,19 @@ static void draw_instance(instance *x)
     /* most blocks in panels over a worker's current chunks, each of them ahead of the one before */
     int64_t passing[P] = {0};
     int after_c[P] = {0};
-    const int64_t r = 1 + check_random(6), s = 1 + check_random(6), t = 1 + check_random(5);
-    const int down = draw_cuts(r, rows), across = draw_cuts(s, cols);
+    const int64_t r = 1 + check_random(6);
+    const int64_t s = 1 + check_random(6);
+    const int64_t t = 1 + check_random(5);
+    const int down = draw_cuts(r, rows);
+    const int across = draw_cuts(s, cols);
     for (int i = 0; i < P; i++) {
         x->times[i] = 1e-6 * (1 + check_random(5));
         x->costs[i] = 1e-6 * check_random(4);
     }
     for (int top = 0; top < down; top++)
         for (int j = 0; j < across; j++) {
-            const int64_t h = rows[top + 1] - rows[top], v = cols[j + 1] - cols[j];
+            const int64_t h = rows[top + 1] - rows[top];
+            const int64_t v = cols[j + 1] - cols[j];
             hs_star_chunk *chunk = &x->chunks[x->chunk_count++];
             *chunk = (hs_star_chunk){.worker = (int32_t)check_random(P),
                                      .held = (int32_t)check_random(3),
@@ -81,7 +85,8 @@ static void draw_instance(instance *x)
             }
             const int64_t panel = streamed ? 1 + (chunk->buffers == HS_STAR_STREAM_A ? v : h)
                                            : layer * least_of(chunk->depth, length);
-            const int64_t passes = (streamed ? 1 : chunk->buffers) * panel, i = chunk->worker;
+            const int64_t passes = (streamed ? 1 : chunk->buffers) * panel;
+            const int64_t i = chunk->worker;
             chunk->ahead = chunk->held == HS_STAR_HOLD_C && after_c[i] && check_random(2);
             after_c[i] = chunk->held == HS_STAR_HOLD_C;
             if (!chunk->ahead) last[i] = pair[i] = passing[i] = 0;
@@ -242,7 +247,8 @@ static void products(hs_pool *pool)
     for (int round = 0; round < 300; round++) {
         instance x;
         draw_instance(&x);
-        const int dtype = round % 4, layouts = (int)check_random(64);
+        const int dtype = round % 4;
+        const int layouts = (int)check_random(64);
         double complex alpha = round % 3 ? 1 : -2;
         double complex beta = round % 5 ? round % 5 - 2 : 0;
         if (dtype >> 1 && round % 7 == 0) {
@@ -261,13 +267,15 @@ static void pacing(void)
 {
     hs_pool *pool = NULL;
     CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
-    const double times[] = {0.02}, costs[] = {0.01};
+    const double times[] = {0.02};
+    const double costs[] = {0.01};
     const int64_t memory[] = {8};
     const hs_star star = {1, 2, 2, 1, times, costs, memory};
     const hs_star_chunk chunk = {.buffers = 2, .height = 1, .width = 2, .depth = 1};
     const int32_t served[] = {0, 0, 0, 0};
-    static const double starts[] = {0, 0.02, 0.05, 0.13}, ends[] = {0.02, 0.05, 0.08, 0.15},
-                        computed[] = {0, 0.09, 0.13, 0};
+    static const double starts[] = {0, 0.02, 0.05, 0.13};
+    static const double ends[] = {0.02, 0.05, 0.08, 0.15};
+    static const double computed[] = {0, 0.09, 0.13, 0};
     double x[4] = {1, 2, 3, 4};
     double y[2] = {5, 6};
     double z[2] = {7, 8};
@@ -315,14 +323,16 @@ static void ahead(void)
 {
     hs_pool *pool = NULL;
     CHECK(hs_pool_create(1, NULL, &pool) == HS_OK);
-    const double times[] = {0.03}, costs[] = {0.01};
+    const double times[] = {0.03};
+    const double costs[] = {0.01};
     const int64_t memory[] = {6};
     const hs_star star = {1, 2, 3, 1, times, costs, memory};
     const hs_star_chunk chunks[] = {
         {.buffers = 2, .height = 1, .width = 1, .depth = 1},
         {.buffers = 2, .col = 1, .height = 1, .width = 1, .depth = 1, .ahead = 1}};
     static const double starts[] = {0, 1, 3, 6, 8, 9, 12, 14, 15, 21};
-    const double a[3] = {1, 2, 3}, b[6] = {4, 5, 6, 7, 8, 9};
+    const double a[3] = {1, 2, 3};
+    const double b[6] = {4, 5, 6, 7, 8, 9};
     for (int paced = 0; paced < 2; paced++) {
         double c[2] = {10, 20};
         const hs_product product = {.dtype = HS_FLOAT64,
@@ -446,7 +456,8 @@ static void fill_ones(ones *y, int64_t m, int64_t n, int64_t k)
 /* A result goes back when its own panel is computed, although the next panel is being computed. */
 static void results_in_time(hs_pool *pool)
 {
-    const double times[] = {0.5, 1, 1}, costs[] = {0, 0, 0};
+    const double times[] = {0.5, 1, 1};
+    const double costs[] = {0, 0, 0};
     const int64_t memory[] = {5, 0, 0};
     const hs_star star = {1, 2, 1, 3, times, costs, memory};
     const hs_star_chunk chunk = {
@@ -472,7 +483,8 @@ static void results_in_time(hs_pool *pool)
 /* Which worker the port serves, where this does not depend on time. */
 static void demand(hs_pool *pool)
 {
-    const double never[] = {1e6, 1e-3, 1e-3}, costs[] = {1e-3, 1e-3, 1e-3};
+    const double never[] = {1e6, 1e-3, 1e-3};
+    const double costs[] = {1e-3, 1e-3, 1e-3};
     const int64_t memory[] = {5, 5, 5};
     const hs_star star = {1, 3, 4, 3, costs, costs, memory};
     const hs_star two = {1, 2, 1, 3, never, costs, memory};
@@ -543,7 +555,8 @@ static int all_are_side(const double *c)
 static void cancelling_at_any_time(hs_pool *pool)
 {
     static double x[SIDE * SIDE], c[SIDE * SIDE];
-    const double times[] = {1, 1, 1}, costs[] = {0, 0, 0};
+    const double times[] = {1, 1, 1};
+    const double costs[] = {0, 0, 0};
     const int64_t memory[] = {3, 0, 0};
     const hs_star star = {1, 1, 1, 3, times, costs, memory};
     const hs_star_chunk chunk = {.buffers = 1, .height = 1, .width = 1, .depth = 1};
@@ -632,7 +645,8 @@ static int run_again(void *context, double fraction)
 
 static hs_status run_scanty(hs_pool *pool, void *context)
 {
-    const double one[] = {1, 1, 1}, quick[] = {1e-5, 1e-5, 1e-5};
+    const double one[] = {1, 1, 1};
+    const double quick[] = {1e-5, 1e-5, 1e-5};
     const int64_t memory[] = {8, 8, 8};
     const hs_star star = {1, 2, 2, 3, one, quick, memory};
     const hs_star_chunk chunks[] = {
@@ -674,8 +688,10 @@ static hs_status run_scanty(hs_pool *pool, void *context)
 
 static void refusals(hs_pool *pool)
 {
-    const double one[] = {1, 1, 1}, nan[] = {NAN, 1, 1};
-    const int64_t memory[] = {8, 8, 8}, little[] = {3, 8, 8};
+    const double one[] = {1, 1, 1};
+    const double nan[] = {NAN, 1, 1};
+    const int64_t memory[] = {8, 8, 8};
+    const int64_t little[] = {3, 8, 8};
     const hs_star star = {1, 2, 2, 3, one, one, memory};
     const hs_star tight = {1, 2, 2, 3, one, one, little};
     const hs_star two = {1, 2, 2, 2, one, one, memory};

@@ -85,7 +85,8 @@ static void cutting(void)
 {
     const double one[] = {1, 1};
     const int64_t memory[] = {100, 100};
-    const hs_star star = {5, 9, 2, 2, one, one, memory}, turned = {9, 5, 2, 2, one, one, memory};
+    const hs_star star = {5, 9, 2, 2, one, one, memory};
+    const hs_star turned = {9, 5, 2, 2, one, one, memory};
     const hs_star_share shares[] = {{2, 1, 1, HS_STAR_HOLD_A, 1, 0},
                                     {7, 2, 3, HS_STAR_HOLD_C, 2, 1}};
     static const hs_star_chunk wanted[] = {{0, HS_STAR_HOLD_A, 1, 0, 0, 5, 2, 1, 0},
@@ -127,8 +128,10 @@ static void cutting(void)
         CHECK(hs_star_cut(&star, 0, bad[k], &count, NULL) == HS_ERROR_VALUE);
     /* Two chunks of 3 x 3 with 2 (3 + 3) blocks of panels need 30; one chunk after the other needs
      * 21. */
-    const int64_t little[] = {100, 29}, enough[] = {100, 30};
-    const hs_star tight = {5, 9, 2, 2, one, one, little}, fitting = {5, 9, 2, 2, one, one, enough};
+    const int64_t little[] = {100, 29};
+    const int64_t enough[] = {100, 30};
+    const hs_star tight = {5, 9, 2, 2, one, one, little};
+    const hs_star fitting = {5, 9, 2, 2, one, one, enough};
     const hs_star_share after[] = {shares[0], {7, 2, 3, HS_STAR_HOLD_C, 2, 0}};
     const hs_star_share alone[] = {{8, 5, 8, HS_STAR_HOLD_C, 2, 1},
                                    {1, 1, 1, HS_STAR_HOLD_C, 2, 1}};
@@ -140,8 +143,11 @@ static void cutting(void)
 
 static void refusals(void)
 {
-    const double good[] = {1, 2}, zero[] = {0, 1};
-    const int64_t memory[] = {12, 5}, little[] = {2, 0}, least[] = {3, 0};
+    const double good[] = {1, 2};
+    const double zero[] = {0, 1};
+    const int64_t memory[] = {12, 5};
+    const int64_t little[] = {2, 0};
+    const int64_t least[] = {3, 0};
     hs_star_share shares[2];
     int32_t by_rows = -1;
     int32_t order = -1;

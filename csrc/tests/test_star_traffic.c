@@ -150,8 +150,11 @@ static int64_t blocks_at(const instance *x, int32_t worker, double now, int64_t 
         const hs_star_message *y = &messages[k];
         if (y->worker != worker) continue;
         const hs_star_chunk *chunk = &x->chunks[y->chunk];
-        const int64_t h = chunk->height, v = chunk->width, t = x->star.t;
-        const int64_t length[] = {t, v, h}, held[] = {h * v, h * t, v * t};
+        const int64_t h = chunk->height;
+        const int64_t v = chunk->width;
+        const int64_t t = x->star.t;
+        const int64_t length[] = {t, v, h};
+        const int64_t held[] = {h * v, h * t, v * t};
         const int64_t read[] = {h + v, t, t}, back[] = {0, h, v}; /* per layer */
         const int come = y->start <= now;
         const int gone = (y->kind == HS_STAR_PANEL ? y->compute_end : y->end) <= now;

@@ -33,8 +33,8 @@ static void write_pieces(int64_t offset, int64_t size, int64_t total)
 
 int main(void)
 {
-    static const int64_t sizes[] = {0, 4, 60, 64, 68, 512, 2000, HS__STREAM_PUT},
-                         totals[] = {0, 1, 63, 64, 65, 130, 4095, 4096, 4160, 6143, MOST};
+    static const int64_t sizes[] = {0, 4, 60, 64, 68, 512, 2000, HS__STREAM_PUT};
+    static const int64_t totals[] = {0, 1, 63, 64, 65, 130, 4095, 4096, 4160, 6143, MOST};
     if (hs__stream_can())
         for (int64_t offset = 0; offset < LINE; offset += 1 + offset / 4)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

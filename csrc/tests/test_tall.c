@@ -17,7 +17,8 @@ static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
 static double complex any_number(int dtype)
 {
-    const double re = (int)check_random(2001) - 1000, im = (int)check_random(2001) - 1000;
+    const double re = (int)check_random(2001) - 1000;
+    const double im = (int)check_random(2001) - 1000;
     return (re + (dtype >> 1 ? im * I : 0)) / 1000;
 }
 
@@ -71,7 +72,9 @@ static void check_reflectors(int dtype, int64_t m, int64_t k, int64_t ld, const 
 
 static void check_block(int dtype, int64_t m, int64_t n, double scale, double grade)
 {
-    const int64_t k = m < n ? m : n, ld = m + check_random(3), t_ld = k + check_random(2);
+    const int64_t k = m < n ? m : n;
+    const int64_t ld = m + check_random(3);
+    const int64_t t_ld = k + check_random(2);
     const int with_t = check_random(2) != 0;
     hs__qr_type type;
     hs__qr_type_init(&type, dtype);
@@ -142,7 +145,8 @@ static void check_block(int dtype, int64_t m, int64_t n, double scale, double gr
 static void blocks(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        const int dtype = round % 4, precise = dtype & 1;
+        const int dtype = round % 4;
+        const int precise = dtype & 1;
         const double scales[] = {1, precise ? 1e300 : 1e36, precise ? 1e-290 : 1e-30};
         const double scale = scales[check_random(3)];
         const int64_t m = round % 9 ? check_random(70) : 8 + check_random(3);
@@ -190,7 +194,8 @@ static void set_strides(int how, int64_t rows, int64_t cols, int64_t *row, int64
 
 static void check_tall(const hs_tall *x, double scale)
 {
-    const int64_t m = x->m, n = x->n;
+    const int64_t m = x->m;
+    const int64_t n = x->n;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
             r[i + j * n] = get(r_, x->dtype, i * x->r_row_stride + j * x->r_col_stride) / scale;
@@ -246,7 +251,8 @@ static hs_tall tall_of(int dtype, int64_t m, int64_t n, int64_t k, int a_how, in
 static void check_same_bits(hs_pool *const pools[3], int dtype, int64_t m, int64_t n, int64_t k,
                             int a_how, int q_how)
 {
-    static const double paces[] = {1e-12, 1e-12, 1e-12}, scales[] = {1, 1e30, 1e-28};
+    static const double paces[] = {1e-12, 1e-12, 1e-12};
+    static const double scales[] = {1, 1e30, 1e-28};
     double residuals[5], finish[3];
     const double scale = k ? 1 : scales[check_random(3)];
     hs_tall x = tall_of(dtype, m, n, k, a_how, q_how, check_random(2) ? residuals : NULL);
@@ -255,7 +261,8 @@ static void check_same_bits(hs_pool *const pools[3], int dtype, int64_t m, int64
         set(b_, dtype, i, any_number(dtype));
     }
     /* upper bounds */
-    const size_t a_bytes = (size_t)(2 * m * n * 16), q_bytes = a_bytes + 64;
+    const size_t a_bytes = (size_t)(2 * m * n * 16);
+    const size_t q_bytes = a_bytes + 64;
     memcpy(kept, a_, a_bytes);
     for (int p = 0; p < 4; p++) {
         hs_event events[200];

@@ -52,7 +52,10 @@ static void random_integers(void)
 static void doubles_are_what_they_are(void)
 {
     int64_t count;
-    const double tenth = 0.1, half = 0.5, most = 0x1p-53, least = 5e-324;
+    const double tenth = 0.1;
+    const double half = 0.5;
+    const double most = 0x1p-53;
+    const double least = 5e-324;
     CHECK(hs_task_counts(0.3, 1, &tenth, 0, 0, 1, NULL, NULL, &count) == HS_OK && count == 2);
     CHECK(hs_task_counts(1, 1, &half, least, 0, 1, NULL, NULL, &count) == HS_OK && count == 1);
     CHECK(hs_task_counts(1, 1, &half, 0, least, 1, (const int32_t[]){1}, NULL, &count) == HS_OK &&
@@ -95,7 +98,8 @@ static void long_messages(void)
 static void least_counts(void)
 {
     int64_t counts[3];
-    const double tiny = 5e-324, most = 0x1p-53;
+    const double tiny = 5e-324;
+    const double most = 0x1p-53;
     CHECK(hs_task_counts(1, 1, &most, 1, tiny, 3, (const int32_t[]){1}, NULL, counts) == HS_OK);
     CHECK(counts[0] == -1 && counts[1] == -(INT64_C(1) << 53) && counts[2] == -(INT64_C(1) << 53));
 }
@@ -104,7 +108,8 @@ static void refusals(void)
 {
     int64_t count = -7;
     int32_t deadline = -7;
-    const double one = 1, bad[] = {0, -1, NAN, INFINITY, 0x1p-54};
+    const double one = 1;
+    const double bad[] = {0, -1, NAN, INFINITY, 0x1p-54};
     for (int k = 0; k < 5; k++) {
         CHECK(hs_task_counts(1, 1, &bad[k], 0, 0, 1, NULL, NULL, &count) == HS_ERROR_VALUE);
         if (k < 4)

@@ -40,7 +40,8 @@ static hs_status tile_columns(int64_t m, int64_t n, int32_t p, const double *are
 static void paper_example(void)
 {
     const double areas[] = {0.05, 0.05, 0.08, 0.1, 0.1, 0.12, 0.2, 0.3};
-    const int32_t order[] = {0, 1, 2, 3, 4, 5, 6, 7}, start[] = {0, 3, 6, 8};
+    const int32_t order[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const int32_t start[] = {0, 3, 6, 8};
     const int64_t wanted[] = {0, 0, 3, 2, 3, 0, 3, 2, 6, 0, 4, 2, /* row, col, height, width */
                               0, 2, 3, 3, 3, 2, 3, 3, 6, 2, 4, 3, 0, 5, 4, 5, 4, 5, 6, 5};
     int64_t rects[32];
@@ -51,7 +52,8 @@ static void paper_example(void)
 static void small_cases(void)
 {
     const double one[] = {5};
-    const int32_t first[] = {0}, one_column[] = {0, 1};
+    const int32_t first[] = {0};
+    const int32_t one_column[] = {0, 1};
     int64_t rect[4];
     CHECK(tile_columns(1, 1, 1, one, first, one_column, 1, rect) == HS_OK);
     CHECK(rect[0] == 0 && rect[1] == 0 && rect[2] == 1 && rect[3] == 1);
@@ -61,7 +63,8 @@ static void small_cases(void)
     /* Worker 1 is in no column, worker 3 in a column too narrow for a cell; worker 2 has rows too
      * low for a cell. All get zeros. */
     const double areas[] = {1, 0, 1e-9, 1e-9};
-    const int32_t order[] = {3, 2, 0}, start[] = {0, 1, 3};
+    const int32_t order[] = {3, 2, 0};
+    const int32_t start[] = {0, 1, 3};
     const int64_t wanted[] = {0, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     int64_t rects[16];
     CHECK(tile_columns(2, 3, 4, areas, order, start, 2, rects) == HS_OK);
@@ -69,12 +72,14 @@ static void small_cases(void)
 
     /* 1 / the smaller share is no double, so that worker gets nothing */
     const double ends[] = {1e308, 1e-300};
-    const int32_t both[] = {1, 0}, two_columns[] = {0, 1, 2};
+    const int32_t both[] = {1, 0};
+    const int32_t two_columns[] = {0, 1, 2};
     CHECK(tile_columns(3, 4, 2, ends, both, two_columns, 2, rects) == HS_OK);
     CHECK(rects[0] == 0 && rects[1] == 0 && rects[2] == 3 && rects[3] == 4 && rects[6] == 0 &&
           rects[7] == 0);
 
-    const double least[] = {DBL_TRUE_MIN, DBL_TRUE_MIN}, most[] = {DBL_MAX / 2, DBL_MAX / 2};
+    const double least[] = {DBL_TRUE_MIN, DBL_TRUE_MIN};
+    const double most[] = {DBL_MAX / 2, DBL_MAX / 2};
     CHECK(tile_columns(3, 4, 2, least, both, two_columns, 2, rects) == HS_OK);
     CHECK(rects[3] == 2 && rects[7] == 2);
     CHECK(tile_columns(3, 4, 2, most, both, two_columns, 2, rects) == HS_OK);
@@ -176,7 +181,8 @@ static void one_cell_each(void)
 static void check_refused(int64_t m, int64_t n, int32_t p, const double *areas, int32_t columns,
                           int line)
 {
-    const int32_t order[] = {0, 1}, start[] = {0, 1, 2};
+    const int32_t order[] = {0, 1};
+    const int32_t start[] = {0, 1, 2};
     int64_t rects[8];
     for (int i = 0; i < 8; i++) rects[i] = -7;
     hs_status status = tile_columns(m, n, p, areas, order, start, columns, rects);

@@ -182,7 +182,9 @@ static void refusals(void)
     const double nan[] = {NAN, 1};
     const double infinite[] = {INFINITY, INFINITY};
     const double half[] = {1, INFINITY};
-    const int32_t owner[] = {0, 1, 1}, wrong[] = {0, 2, 1}, negative[] = {0, -1, 1};
+    const int32_t owner[] = {0, 1, 1};
+    const int32_t wrong[] = {0, 2, 1};
+    const int32_t negative[] = {0, -1, 1};
     int32_t out[3], chosen, anew;
     double makespan = -1;
     double start[6];
@@ -472,7 +474,8 @@ static void cancelling(hs_pool *pool)
 
 static void run_refusals(hs_pool *pool)
 {
-    const int32_t owner[] = {0, 1, 2}, wrong[] = {0, 3, 2};
+    const int32_t owner[] = {0, 1, 2};
+    const int32_t wrong[] = {0, 3, 2};
     const double bad_pace[] = {1, NAN, 1};
     const hs_wavefront good = {
         .m = 4, .n = 5, .rows = 2, .cols = 3, .axis = 1, .owner = owner, .tile = do_nothing};

@@ -22,7 +22,8 @@ static inline int zones_near(double x, double y, double relative)
 static inline double zones_cost(const double *weights, double aspect, const int32_t *workers,
                                 const double *rects, int32_t pieces, double *largest)
 {
-    const double width = sqrt(aspect), height = 1.0 / width;
+    const double width = sqrt(aspect);
+    const double height = 1.0 / width;
     double sum = 0.0;
     double most = 0.0;
     for (int32_t k = 0; k < pieces; k++) {
@@ -183,7 +184,8 @@ static inline double zones_every_run(const int32_t *list, int32_t size, const do
         double rest = 0;
         for (int32_t k = 0; k < size; k++) *(k < cut ? &own : &rest) += areas[list[k]];
         for (int above = 0; above < 2; above++) {
-            const double share = own / (own + rest), other = rest / (own + rest);
+            const double share = own / (own + rest);
+            const double other = rest / (own + rest);
             const double a =
                 zones_every_run(list, cut, areas, weights, above ? height * share : height,
                                 above ? width : width * share, cost_of_most);
@@ -212,7 +214,8 @@ static inline int32_t zones_sorted(int32_t p, const double *areas, int32_t *orde
 static inline void zones_shuffle(int32_t size, int32_t *order)
 {
     for (int32_t k = size - 1; k > 0; k--) {
-        const int32_t j = (int32_t)check_random((unsigned)k + 1), swap = order[k];
+        const int32_t j = (int32_t)check_random((unsigned)k + 1);
+        const int32_t swap = order[k];
         order[k] = order[j];
         order[j] = swap;
     }

@@ -55,9 +55,11 @@ void hs__drift_learn(hs__drift *drift, const double *speeds, const double *done,
 {
     /* `least` keeps a share for every worker, so that a slow worker can show later that it has
      * recovered. */
-    static const double span = 20e-3, shortest = 2e-3, least = 1e-3;
-    const double most = find_largest(drift->p, done),
-                 fastest = speeds ? find_largest(drift->p, speeds) : 1.0;
+    static const double span = 20e-3;
+    static const double shortest = 2e-3;
+    static const double least = 1e-3;
+    const double most = find_largest(drift->p, done);
+    const double fastest = speeds ? find_largest(drift->p, speeds) : 1.0;
     if (seconds < shortest || !(most > 0.0) || !(fastest > 0.0)) return;
     const double weight = seconds / (seconds + span);
     double top = 0.0;

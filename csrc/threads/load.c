@@ -81,7 +81,8 @@ static void read_cpu(const char *line, hs__load_sample *sample)
 {
     char *end;
     const unsigned long cpu = strtoul(line + 3, &end, 10);
-    uint32_t total = 0, idle = 0;
+    uint32_t total = 0;
+    uint32_t idle = 0;
     int count = 0;
     /* "cpu " is the sum of all cpus. */
     if (line[3] < '0' || line[3] > '9' || cpu >= HS__LOAD_CPUS) return;
@@ -164,7 +165,8 @@ static void unescape(char *text)
 {
     char *to = text;
     for (; *text; text++) {
-        int code = 0, length = 0;
+        int code = 0;
+        int length = 0;
         if (*text == '\\' && sscanf(text + 1, "%3o%n", &code, &length) == 1 && length == 3) {
             *to++ = (char)code;
             text += 3;
@@ -237,7 +239,8 @@ static double quota_of_group(const char *root, const char *group, int version)
 {
     line_reader lines;
     mount at, first;
-    int mounts = 0, visible = 0;
+    int mounts = 0;
+    int visible = 0;
     double least = INFINITY;
     if (!open_lines(root, "proc/self/mountinfo", &lines)) return INFINITY;
     for (char *line = next_line(&lines); line; line = next_line(&lines)) {

@@ -107,7 +107,8 @@ static void move_thread(const hs__cpus *home, pthread_t thread, int core)
  * ends here. While the calling thread waits for its new core, no thread waits for it. */
 static int change_places(hs__placement *placement, hs__placement *own)
 {
-    const int here = sched_getcpu(), there = core_of(placement->tid);
+    const int here = sched_getcpu();
+    const int there = core_of(placement->tid);
     int stays = there >= 0 && there == here;
     int moves =
         here >= 0 && there >= 0 && there != here && save_home(&placement->home, placement->thread);
@@ -127,7 +128,8 @@ int hs__placement_watch(hs__placement *placement, hs__placement *own)
     if (!atomic_load_explicit(&placement->taken, memory_order_relaxed) || !try_watch(placement))
         return 0;
     const int taken = atomic_load_explicit(&placement->taken, memory_order_relaxed);
-    const double now = hs_clock(), passed = now - placement->since;
+    const double now = hs_clock();
+    const double passed = now - placement->since;
     const int anew = now - placement->last > gap;
     int stopped = 0;
     if (taken && (anew || passed > enough)) {

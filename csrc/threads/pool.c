@@ -103,7 +103,8 @@ static int needs_helpers(const hs__lease *lease)
 static hs__lease *find_job(const hs__helper *self)
 {
     hs__lease *found = NULL;
-    int fewest = 0, is_occupied = 0;
+    int fewest = 0;
+    int is_occupied = 0;
     for (hs__lease *lease = atomic_load(&self->pool->leases); lease; lease = lease->next) {
         if (!atomic_load(&lease->in_use)) continue;
         if (atomic_load(&lease->own) == self->worker && self->pool->cores) is_occupied = 1;

@@ -86,7 +86,8 @@ static double weight_of(const choice *x, int32_t i, int32_t kind, double least)
 
 static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
 {
-    double most = 0.0, sum = 0.0;
+    double most = 0.0;
+    double sum = 0.0;
     for (int32_t i = 0; i < x->count; i++)
         if (x->sites[i].kind == kind) most = fmax(most, left(x, i));
     const double least = fmin(most, remaining) - slack;

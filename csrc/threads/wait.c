@@ -90,7 +90,8 @@ static void sleep_for(hs__signal *signal, double seconds)
 #else
     clock_gettime(CLOCK_MONOTONIC, &until);
 #endif
-    const double longest = 86400.0, whole = floor(fmin(seconds, longest));
+    const double longest = 86400.0;
+    const double whole = floor(fmin(seconds, longest));
     until.tv_sec += (time_t)whole;
     until.tv_nsec += (long)(1e9 * (fmin(seconds, longest) - whole));
     if (until.tv_nsec >= 1000000000) {
