@@ -59,15 +59,15 @@ def cpus(text):
     return [cpu for each in ends for cpu in range(int(each[0]), int(each[-1]) + 1)]
 
 
-def look():
+def look(patience=0.0):
     """After a product that is right: the mask, the masks of the workers, and how many there are to
     be.
 
     The engine exchanges the cores of two threads where another program has the core of one of them:
-    two workers on one cpu are looked at again after another product.
+    two workers on one cpu are looked at again after another product, for so many seconds.
     """
     BEFORE.add(threading.get_native_id())
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience
     while True:
         assert np.allclose(A @ A, RIGHT)
         found = [sorted(os.sched_getaffinity(0)), masks()]

@@ -38,7 +38,7 @@ def results(code, *before, **changes):
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
 
 
-LOOK = "tell(look())"
+LOOK = "tell(look(patience=20))"
 
 
 def is_inside(found):
@@ -162,7 +162,7 @@ def test_a_mask_that_changes_while_the_program_runs(how):
 
 def test_workers_that_move():
     """Two places for each cpu: two workers wherever the program is."""
-    code = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    {LOOK}"
+    code = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    tell(look())"
     for mask, workers, count in results(code, HETSCHED_BLAS_CORES=f"{ONE},{ONE},{OTHER},{OTHER}"):
         # OpenBLAS is to use two threads. Of four places they may have any, of two each has one
         assert workers == [mask] * 2
@@ -386,8 +386,8 @@ def test_a_system_that_refuses_threads(refusing, left, workers):
     """Those that it starts, if these are two, and right numbers; the report says so."""
     code = f"""
 library.threads_left({left})
-{LOOK}
-{LOOK}
+tell(look())
+tell(look())
 """
     changes = {
         "HETSCHED_BLAS_CORES": f"{ONE},{OTHER},{ONE},{OTHER}",
@@ -400,7 +400,7 @@ library.threads_left({left})
 
 def test_no_memory_for_a_pool_is_no_refusal_of_threads(refusing):
     """The call goes to the library behind, and the next one has all workers again."""
-    code = f"library.memory(0)\n{LOOK}\nlibrary.memory(1)\n{LOOK}"
+    code = f"library.memory(0)\ntell(look())\nlibrary.memory(1)\ntell(look())"
     changes = {
         "HETSCHED_BLAS_CORES": f"{ONE},{OTHER},{ONE},{OTHER}",
         "LD_PRELOAD": f"{refusing}:{dropin.library()}",
