@@ -53,18 +53,30 @@ INLINE void NAME(strip)(const int vectors, int64_t rows, int64_t depth, const RE
                    how);
 }
 
-/* Computes the last reals of the rows, less than a vector, through a buffer. */
+/* Computes the last reals of some rows, less than a vector, through a buffer. */
+INLINE void NAME(rest_of)(const int rows, int64_t depth, unsigned reals, const REAL *a,
+                          const hs__factors *steps, const REAL *x, int64_t x_step, REAL *c,
+                          int64_t c_step, hs__rows_how how)
+{
+    REAL buffer[NAME(high) * NAME(lanes)] = {0};
+    const size_t bytes = reals % NAME(lanes) * sizeof *buffer;
+    for (int i = 0; i < rows; i++) memcpy(buffer + i * NAME(lanes), c + i * c_step, bytes);
+    NAME(tile)(rows, 1, depth, a, steps, x, x_step, buffer, NAME(lanes), how);
+    for (int i = 0; i < rows; i++) memcpy(c + i * c_step, buffer + i * NAME(lanes), bytes);
+}
+
 TARGET static void NAME(rest)(int64_t rows, int64_t depth, unsigned reals, const REAL *a,
                               const hs__factors *steps, const REAL *x, int64_t x_step, REAL *c,
                               int64_t c_step, hs__rows_how how)
 {
     const int64_t row_step = steps->row_step * PARTS;
-    for (int64_t i = 0; i < rows; i++) {
-        REAL row[NAME(lanes)] = {0};
-        memcpy(row, c + i * c_step, reals % NAME(lanes) * sizeof *row);
-        NAME(tile)(1, 1, depth, a + i * row_step, steps, x, x_step, row, 0, how);
-        memcpy(c + i * c_step, row, reals % NAME(lanes) * sizeof *row);
-    }
+    int64_t i = 0;
+    for (; i + NAME(high) <= rows; i += NAME(high))
+        NAME(rest_of)(NAME(high), depth, reals, a + i * row_step, steps, x, x_step, c + i * c_step,
+                      c_step, how);
+    for (; i < rows; i++)
+        NAME(rest_of)(1, depth, reals, a + i * row_step, steps, x, x_step, c + i * c_step, c_step,
+                      how);
 }
 
 /* hs__rows_product. */
