@@ -1,0 +1,211 @@
+/* The reduction of a general matrix to bidiagonal form: A = U1 B V1^H with unitary factors and a
+ * band, the band = U2 R V2^H with a real bidiagonal R; the same bits from any pool; cancels, NaN
+ * and infinities. */
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "elements.h"
+#include "late.h"
+#include "spectral/general.h"
+
+/* A matrix with all that the stages write.
+ *   u, v  C of the products with U1 and V1: identities at first */
+typedef struct {
+    hs__general x;
+    int64_t u_ld, v_ld;
+    char *u, *v;
+    size_t a_bytes, u_bytes, v_bytes, band_bytes;
+} problem;
+
+static char *make_room(size_t bytes)
+{
+    char *room = NULL;
+    if (posix_memalign((void **)&room, 64, bytes + 64)) abort();
+    memset(room, 0x7f, bytes + 64);
+    return room;
+}
+
+static double complex random_value(int dtype)
+{
+    const double re = check_random(2001) / 1000.0 - 1, im = check_random(2001) / 1000.0 - 1;
+    return dtype >> 1 ? re + im * I : re;
+}
+
+static problem make_problem(int dtype, int64_t m, int64_t n, int64_t width, int64_t gap)
+{
+    const size_t e = size_of[dtype];
+    problem p = {.x = {.dtype = dtype,
+                       .m = m,
+                       .n = n,
+                       .width = width,
+                       .ld = m + gap,
+                       .band_ld = 3 * width + 1 + gap,
+                       .kernel = hs__kernel_current()},
+                 .u_ld = m + 2 * gap,
+                 .v_ld = n + gap};
+    p.a_bytes = (size_t)(p.x.ld * n) * e;
+    p.band_bytes = (size_t)(p.x.band_ld * n) * e;
+    p.u_bytes = (size_t)(p.u_ld * m) * e;
+    p.v_bytes = (size_t)(p.v_ld * n) * e;
+    p.x.a = make_room(p.a_bytes);
+    p.x.band = make_room(p.band_bytes);
+    p.x.left_t = make_room(hs__general_t_bytes(&p.x));
+    p.x.right_t = make_room(hs__general_t_bytes(&p.x));
+    p.x.work = make_room(hs__general_bytes(&p.x));
+    p.u = make_room(p.u_bytes);
+    p.v = make_room(p.v_bytes);
+    for (int64_t j = 0; j < m; j++)
+        for (int64_t i = 0; i < m; i++) set(p.u, dtype, i + j * p.u_ld, i == j);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) set(p.v, dtype, i + j * p.v_ld, i == j);
+    return p;
+}
+
+static void free_problem(problem *p)
+{
+    free(p->x.a);
+    free(p->x.band);
+    free(p->x.left_t);
+    free(p->x.right_t);
+    free(p->x.work);
+    free(p->u);
+    free(p->v);
+}
+
+static void do_reduction(void *context, hs__walk *walk)
+{
+    problem *p = context;
+    if (hs__general_to_band(walk, &p->x)) return;
+    if (hs__general_left(walk, &p->x, p->u, p->u_ld, p->x.m)) return;
+    (void)hs__general_right(walk, &p->x, p->v, p->v_ld, p->x.n);
+}
+
+static hs_status run_reduction(hs_pool *pool, problem *p)
+{
+    return hs__phases_run(pool, NULL, NULL, 0, hs__general_scratch(&p->x), do_reduction, p);
+}
+
+/* ---- what is true ---------------------------------------------------------------------------- */
+
+static double epsilon_of(int dtype) { return dtype & 1 ? DBL_EPSILON : FLT_EPSILON; }
+
+/* Returns the norm of Q^H Q - I. */
+static double loss_of_orthogonality(const char *q, int dtype, int64_t n, int64_t ld)
+{
+    double square = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i <= j; i++) {
+            double complex sum = i == j ? -1 : 0;
+            for (int64_t l = 0; l < n; l++)
+                sum += conj(get(q, dtype, l + i * ld)) * get(q, dtype, l + j * ld);
+            square += (i == j ? 1 : 2) * (creal(sum) * creal(sum) + cimag(sum) * cimag(sum));
+        }
+    return sqrt(square);
+}
+
+/* Returns an element of B. */
+static double complex band_value(const problem *p, int64_t i, int64_t j)
+{
+    const int64_t b = p->x.width;
+    if (i > j || j - i > b) return 0;
+    return get(p->x.band, p->x.dtype, 2 * b + i - j + j * p->x.band_ld);
+}
+
+/* Returns the norm of A - U1 B V1^H over that of A. */
+static double relative_residual(const problem *p, const char *a)
+{
+    const int dtype = p->x.dtype;
+    const int64_t m = p->x.m, n = p->x.n, b = p->x.width;
+    double complex *left = malloc((size_t)(m * n + 1) * sizeof *left);
+    double square = 0;
+    double norm = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            double complex sum = 0;
+            for (int64_t l = j > b ? j - b : 0; l <= j; l++)
+                sum += get(p->u, dtype, i + l * p->u_ld) * band_value(p, l, j);
+            left[i * n + j] = sum;
+        }
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            const double complex own = get(a, dtype, i + j * p->x.ld);
+            double complex sum = -own;
+            for (int64_t l = 0; l < n; l++)
+                sum += left[i * n + l] * conj(get(p->v, dtype, j + l * p->v_ld));
+            square += creal(sum * conj(sum));
+            norm += creal(own * conj(own));
+        }
+    free(left);
+    return norm > 0 ? sqrt(square / norm) : sqrt(square);
+}
+
+/* Whether the room beside the band is zero, and rows beside A and the identities are untouched. */
+static int has_clean_margins(const problem *p)
+{
+    const hs__general *x = &p->x;
+    const size_t e = size_of[x->dtype];
+    int clean = 1;
+    for (int64_t j = 0; j < x->n; j++) {
+        for (int64_t i = 0; i < x->band_ld; i++)
+            if (i < x->width || i > 2 * x->width || i - 2 * x->width + j < 0)
+                clean &= get(x->band, x->dtype, i + j * x->band_ld) == 0;
+        for (size_t i = 0; i < (size_t)(x->ld - x->m) * e; i++)
+            clean &= x->a[(size_t)(x->m + j * x->ld) * e + i] == 0x7f;
+        for (size_t i = 0; i < (size_t)(p->v_ld - x->n) * e; i++)
+            clean &= p->v[(size_t)(x->n + j * p->v_ld) * e + i] == 0x7f;
+    }
+    return clean;
+}
+
+/* Reduces one matrix on each pool. All must find the same bits; those of the first are checked. */
+static void check_reduction(hs_pool **pools, int count, int dtype, int64_t m, int64_t n,
+                            int64_t width, int64_t gap, double scale)
+{
+    problem first = make_problem(dtype, m, n, width, gap);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            set(first.x.a, dtype, i + j * first.x.ld, scale * random_value(dtype));
+    char *a = make_room(first.a_bytes);
+    memcpy(a, first.x.a, first.a_bytes);
+    CHECK(run_reduction(pools[0], &first) == HS_OK);
+    const double eps = epsilon_of(dtype), size = (double)(m + 10);
+    CHECK(relative_residual(&first, a) < 2 * size * eps);
+    CHECK(loss_of_orthogonality(first.u, dtype, m, first.u_ld) < 2 * size * eps);
+    CHECK(loss_of_orthogonality(first.v, dtype, n, first.v_ld) < 2 * size * eps);
+    CHECK(has_clean_margins(&first));
+    for (int i = 1; i < count; i++) {
+        problem other = make_problem(dtype, m, n, width, gap);
+        memcpy(other.x.a, a, first.a_bytes);
+        CHECK(run_reduction(pools[i], &other) == HS_OK);
+        CHECK(!memcmp(other.x.a, first.x.a, first.a_bytes));
+        CHECK(!memcmp(other.x.band, first.x.band, first.band_bytes));
+        CHECK(!memcmp(other.u, first.u, first.u_bytes));
+        CHECK(!memcmp(other.v, first.v, first.v_bytes));
+        free_problem(&other);
+    }
+    free_problem(&first);
+    free(a);
+}
+
+int main(void)
+{
+    enum { POOLS = 3 };
+    static const int32_t workers[POOLS] = {1, 2, 4};
+    static const int64_t shapes[][3] = {/* m, n, width */
+                                        {0, 0, 16},   {1, 1, 16},    {2, 2, 16},   {3, 1, 16},
+                                        {15, 15, 16}, {16, 16, 16},  {17, 17, 16}, {35, 35, 16},
+                                        {33, 16, 16}, {40, 17, 16},  {5, 5, 1},    {9, 7, 3},
+                                        {90, 70, 5},  {150, 31, 16}, {50, 49, 48}, {200, 200, 32}};
+    hs_pool *pools[POOLS];
+    for (int i = 0; i < POOLS; i++)
+        if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            ALSO_LATE(check_reduction(pools, POOLS, dtype, shapes[s][0], shapes[s][1], shapes[s][2],
+                                      (int64_t)s % 3, 1));
+    for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
+    return check_result();
+}
