@@ -10,6 +10,7 @@
 #include "elements.h"
 #include "late.h"
 #include "spectral/general.h"
+#include "spectral/general_chase.h"
 
 /* A matrix with all that the stages write.
  *   u, v  C of the products with U1 and V1: identities at first */
@@ -190,6 +191,168 @@ static void check_reduction(hs_pool **pools, int count, int dtype, int64_t m, in
     free(a);
 }
 
+/* ---- chase ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    hs__general_band x;
+    hs__chased left, right;
+    size_t band_bytes, v_bytes, tau_bytes;
+} band_problem;
+
+static band_problem make_band_problem(int dtype, int64_t n, int64_t width, int64_t gap)
+{
+    const size_t e = size_of[dtype];
+    band_problem p = {
+        .x = {.dtype = dtype, .n = n, .width = width, .band_ld = 3 * width + 1 + gap}};
+    p.left = (hs__chased){.dtype = dtype,
+                          .n = n,
+                          .width = width,
+                          .sweeps = n ? n - 1 : 0,
+                          .places = hs__chased_places(n, width)};
+    p.band_bytes = (size_t)(p.x.band_ld * n) * e;
+    p.tau_bytes = (size_t)(p.left.sweeps * p.left.places) * e;
+    p.v_bytes = p.tau_bytes * (size_t)width;
+    p.right = p.left;
+    p.left.v = make_room(p.v_bytes);
+    p.left.tau = make_room(p.tau_bytes);
+    p.right.v = make_room(p.v_bytes);
+    p.right.tau = make_room(p.tau_bytes);
+    p.x.band = make_room(p.band_bytes);
+    p.x.d = make_room((size_t)n * e);
+    p.x.e = make_room((size_t)n * e);
+    p.x.work = make_room(hs__general_band_bytes(&p.x));
+    return p;
+}
+
+static void free_band_problem(band_problem *p)
+{
+    free(p->left.v);
+    free(p->left.tau);
+    free(p->right.v);
+    free(p->right.tau);
+    free(p->x.band);
+    free(p->x.d);
+    free(p->x.e);
+    free(p->x.work);
+}
+
+static void do_chase(void *context, hs__walk *walk) { (void)hs__general_chase(walk, context); }
+
+static hs_status run_chase(hs_pool *pool, hs__general_band *x)
+{
+    return hs__phases_run(pool, NULL, NULL, 0, hs__general_band_scratch(x), do_chase, x);
+}
+
+/* Multiplies x (n x n, by columns) from the left by the reflectors, by their definition. */
+static void apply_by_definition(const hs__chased *h, double complex *x)
+{
+    for (int64_t at = h->sweeps * h->places - 1; at >= 0; at--) {
+        const int64_t row = at / h->places + 1 + at % h->places * h->width;
+        const int64_t count = row + h->width < h->n ? h->width : h->n - row;
+        const double complex tau = get(h->tau, h->dtype, at);
+        if (count <= 0) {
+            CHECK(tau == 0);
+            continue;
+        }
+        CHECK(get(h->v, h->dtype, at * h->width) == 1);
+        for (int64_t j = 0; j < h->n; j++) {
+            double complex sum = 0;
+            for (int64_t i = 0; i < count; i++)
+                sum += conj(get(h->v, h->dtype, at * h->width + i)) * x[row + i + j * h->n];
+            for (int64_t i = 0; i < count; i++)
+                x[row + i + j * h->n] -= tau * get(h->v, h->dtype, at * h->width + i) * sum;
+        }
+    }
+}
+
+/* Checks U2 R V2^H against the band. An orthogonal factor of V2 is checked by its product with an
+ * identity. */
+static void check_bidiagonal(const band_problem *p, const char *band)
+{
+    const int dtype = p->x.dtype;
+    const int64_t n = p->x.n, b = p->x.width;
+    double complex *u = calloc((size_t)(n * n + 1), sizeof *u);
+    double complex *v = calloc((size_t)(n * n + 1), sizeof *v);
+    double complex *r = calloc((size_t)(n * n + 1), sizeof *r);
+    for (int64_t i = 0; i < n; i++) {
+        r[i + i * n] = get(p->x.d, dtype & 1, i);
+        if (i + 1 < n) r[i + (i + 1) * n] = get(p->x.e, dtype & 1, i);
+        v[i + i * n] = 1;
+        u[i + i * n] = 1;
+    }
+    apply_by_definition(&p->left, r);
+    apply_by_definition(&p->left, u);
+    apply_by_definition(&p->right, v);
+    double error = 0, norm = 0, loss = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            double complex sum = 0, left = i == j ? -1 : 0, right = left;
+            for (int64_t l = 0; l < n; l++) {
+                sum += r[i + l * n] * conj(v[j + l * n]);
+                left += conj(u[l + i * n]) * u[l + j * n];
+                right += conj(v[l + i * n]) * v[l + j * n];
+            }
+            const double complex own =
+                i <= j && j - i <= b ? get(band, dtype, 2 * b + i - j + j * p->x.band_ld) : 0;
+            error += creal((sum - own) * conj(sum - own));
+            norm += creal(own * conj(own));
+            loss += creal(left * conj(left)) + creal(right * conj(right));
+        }
+    const double eps = epsilon_of(dtype), size = (double)(n + 10);
+    CHECK(sqrt(error) <= 2 * size * eps * (norm > 0 ? sqrt(norm) : 1));
+    CHECK(sqrt(loss) < 2 * size * eps);
+    free(u);
+    free(v);
+    free(r);
+}
+
+static void fill_band(const hs__general_band *x, double scale)
+{
+    const int64_t b = x->width;
+    for (int64_t j = 0; j < x->n; j++)
+        for (int64_t i = 0; i < x->band_ld; i++) {
+            const int64_t row = i - 2 * b + j;
+            const int inside = row >= 0 && row <= j && j - row <= b;
+            double complex value = inside ? scale * random_value(x->dtype) : 0;
+            if (j == 0) value = creal(value);
+            set(x->band, x->dtype, i + j * x->band_ld, value);
+        }
+}
+
+/* Chases on each pool, with the reflectors and without. All must find the same bits; those of the
+ * first are checked. */
+static void check_chase(hs_pool **pools, int count, int dtype, int64_t n, int64_t width,
+                        int64_t gap, double scale)
+{
+    band_problem first = make_band_problem(dtype, n, width, gap);
+    const size_t real = size_of[dtype & 1];
+    fill_band(&first.x, scale);
+    char *band = make_room(first.band_bytes);
+    memcpy(band, first.x.band, first.band_bytes);
+    first.x.left = &first.left;
+    first.x.right = &first.right;
+    CHECK(run_chase(pools[0], &first.x) == HS_OK);
+    check_bidiagonal(&first, band);
+    for (int i = 0; i < 2 * count; i++) {
+        band_problem other = make_band_problem(dtype, n, width, gap);
+        memcpy(other.x.band, band, first.band_bytes);
+        if (i % 2) {
+            other.x.left = &other.left;
+            other.x.right = &other.right;
+        }
+        CHECK(run_chase(pools[i / 2], &other.x) == HS_OK);
+        CHECK(!memcmp(other.x.d, first.x.d, (size_t)n * real));
+        CHECK(n < 2 || !memcmp(other.x.e, first.x.e, (size_t)(n - 1) * real));
+        CHECK(i % 2 == 0 || !memcmp(other.left.tau, first.left.tau, first.tau_bytes));
+        CHECK(i % 2 == 0 || !memcmp(other.right.tau, first.right.tau, first.tau_bytes));
+        free_band_problem(&other);
+    }
+    free_band_problem(&first);
+    free(band);
+}
+
+/* ---- ends of all kinds ----------------------------------------------------------------------- */
+
 int main(void)
 {
     enum { POOLS = 3 };
@@ -206,6 +369,14 @@ int main(void)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             ALSO_LATE(check_reduction(pools, POOLS, dtype, shapes[s][0], shapes[s][1], shapes[s][2],
                                       (int64_t)s % 3, 1));
+    static const int64_t bands[][2] = {/* n, width */
+                                       {0, 16},  {1, 16},  {2, 16},  {15, 16}, {16, 16},
+                                       {17, 16}, {35, 16}, {12, 1},  {9, 2},   {40, 3},
+                                       {70, 5},  {80, 16}, {100, 8}, {120, 32}};
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (size_t s = 0; s < sizeof bands / sizeof *bands; s++)
+            ALSO_LATE(
+                check_chase(pools, POOLS, dtype, bands[s][0], bands[s][1], (int64_t)s % 3, 1));
     for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
     return check_result();
 }
