@@ -9,10 +9,9 @@
 #include "run/matrix.h"
 #include "spectral/multiply.h"
 
-/* How a matrix is cut for the tasks: into about LINES_PARTS parts of LINES_LEAST to LINES_MOST
- * columns or rows. A tile has at most TILE_ROWS rows. Larger parts pack the reflectors less often.
- * By hand. */
-enum { LINE = 64, LINES_PARTS = 12, LINES_LEAST = 48, LINES_MOST = 192, TILE_ROWS = 4096 };
+/* How a matrix is cut for the tasks: into about PARTS parts of LINES_LEAST to LINES_MOST columns or
+ * rows. More lines pack the reflectors less often. By hand. */
+enum { LINE = 64, PARTS = 12, LINES_LEAST = 48, LINES_MOST = 192 };
 
 /* A step of the reduction.
  *   first   row and column at which it begins
@@ -36,8 +35,15 @@ static int64_t count_steps(const hs__general *x) { return hs__ceil_div(x->n, x->
 /* Returns the number of lines of a part. */
 static int64_t cut_lines(int64_t lines)
 {
-    const int64_t some = hs__max(LINES_LEAST, hs__min(LINES_MOST, lines / LINES_PARTS));
-    return hs__even_parts(lines, some, 16);
+    return hs__even_parts(lines, hs__max(LINES_LEAST, hs__min(LINES_MOST, lines / PARTS)), 16);
+}
+
+static int32_t count_parts(int64_t lines) { return (int32_t)hs__ceil_div(lines, cut_lines(lines)); }
+
+/* Returns the number of lines of a part, which may be the last one. */
+static int64_t size_of_part(int64_t part, int64_t lines)
+{
+    return hs__min(cut_lines(lines), lines - part * cut_lines(lines));
 }
 
 static int64_t aligned_bytes(const hs__general *x, int64_t elements)
@@ -50,10 +56,34 @@ size_t hs__general_t_bytes(const hs__general *x)
     return (size_t)aligned_bytes(x, count_steps(x) * x->width * x->width);
 }
 
-/* z and v, then x. */
-size_t hs__general_bytes(const hs__general *x)
+/* A counter for each part of the rows or of the columns, or of the columns of a matrix that is
+ * multiplied by the reflectors: how far the work on that part has come. */
+static int64_t counter_bytes(const hs__general *x, int64_t cols)
 {
-    return (size_t)(2 * aligned_bytes(x, x->n * x->width) + aligned_bytes(x, x->m * x->width));
+    const int64_t lines = hs__max(x->m, cols);
+    return hs__round_up(hs__ceil_div(lines, LINES_LEAST) * (int64_t)sizeof(int64_t), LINE);
+}
+
+/* z, v and x of a step, then the counters. */
+static int64_t matrix_bytes(const hs__general *x)
+{
+    return 2 * aligned_bytes(x, x->n * x->width) + aligned_bytes(x, x->m * x->width);
+}
+
+size_t hs__general_bytes(const hs__general *x, int64_t cols)
+{
+    return (size_t)(matrix_bytes(x) + counter_bytes(x, cols));
+}
+
+static _Atomic int64_t *counter_of(const hs__general *x, int64_t part)
+{
+    return (_Atomic int64_t *)(void *)(x->work + matrix_bytes(x)) + part;
+}
+
+static void reset_counters(const hs__general *x, int64_t cols)
+{
+    for (int64_t i = 0; i < counter_bytes(x, cols) / (int64_t)sizeof(int64_t); i++)
+        atomic_store(counter_of(x, i), 0);
 }
 
 /* Scratch memory is either a product's, behind two matrices of LINES_MOST x width elements, or a
@@ -249,157 +279,178 @@ static void compute_z(const worker_room *room, hs__matrix v, hs__matrix t, int a
     hs__multiply(&room->multiply, 1, product, adjoint ? t : hs__transposed(t), adjoint, 0, z);
 }
 
-static int64_t part_size(int64_t part, int64_t each, int64_t all)
+/* Computes columns `col` .. of Z^T, and updates these columns of the rows that the LQ factorisation
+ * takes. */
+static void start_columns(const reduction_step *s, const worker_room *room, int64_t col,
+                          int64_t cols)
 {
-    return hs__min(each, all - part * each);
+    const int64_t at = s->first + s->cols + col;
+    const hs__matrix v = left_v(s), z = hs__part(&s->z, col, 0, cols, s->cols);
+    compute_z(room, v, left_t(s), 1, part_of_a(s->own, s->first, at, v.rows, cols), z);
+    hs__multiply(&room->multiply, -1, hs__part(&v, 0, 0, s->cols, s->cols), hs__transposed(z), 0, 1,
+                 part_of_a(s->own, s->first, at, s->cols, cols));
 }
 
-/* Some columns of Z, and of the rows that the LQ factorisation takes. */
-static void start_left(void *context, int32_t task, hs__walk *walk)
+/* A <- A - V Z^T in these columns, below those rows. */
+static void finish_columns(const reduction_step *s, const worker_room *room, int64_t col,
+                           int64_t cols)
 {
-    const reduction_step *s = context;
-    const worker_room room = room_of(s->own, walk);
-    const int64_t each = cut_lines(s->rest), at = task * each;
-    const int64_t cols = part_size(task, each, s->rest), col = s->first + s->cols + at;
-    const hs__matrix v = left_v(s), z = hs__part(&s->z, at, 0, cols, s->cols);
-    compute_z(&room, v, left_t(s), 1, part_of_a(s->own, s->first, col, v.rows, cols), z);
-    hs__multiply(&room.multiply, -1, hs__part(&v, 0, 0, s->cols, s->cols), hs__transposed(z), 0, 1,
-                 part_of_a(s->own, s->first, col, s->cols, cols));
-}
-
-/* Returns the number of tiles that lie one above the other. */
-static int64_t count_high(int64_t rows)
-{
-    return hs__ceil_div(rows, hs__even_parts(rows, TILE_ROWS, 16));
-}
-
-static int32_t count_tiles(int64_t rows, int64_t cols)
-{
-    return (int32_t)(count_high(rows) * hs__ceil_div(cols, cut_lines(cols)));
-}
-
-/* c <- c - a b for one tile of c. With conjugate: conj(b). */
-static void update_tile(const worker_room *room, int64_t tile, hs__matrix a, hs__matrix b,
-                        int conjugated, hs__matrix c)
-{
-    const int64_t high = hs__even_parts(c.rows, TILE_ROWS, 16), wide = cut_lines(c.cols);
-    const int64_t row = tile % count_high(c.rows) * high, col = tile / count_high(c.rows) * wide;
-    const int64_t rows = hs__min(high, c.rows - row), cols = hs__min(wide, c.cols - col);
-    hs__multiply(&room->multiply, -1, hs__part(&a, row, 0, rows, a.cols),
-                 hs__part(&b, 0, col, b.rows, cols), conjugated, 1,
-                 hs__part(&c, row, col, rows, cols));
-}
-
-/* Task 0 is the LQ factorisation, the others are A - V Z^T below these rows. */
-static void finish_left(void *context, int32_t task, hs__walk *walk)
-{
-    const reduction_step *s = context;
-    const worker_room room = room_of(s->own, walk);
-    const hs__matrix v = left_v(s);
     const int64_t row = s->first + s->cols;
-    if (task == 0) factor_rows(s, walk);
-    else
-        update_tile(&room, task - 1, hs__part(&v, s->cols, 0, s->below, s->cols),
-                    hs__transposed(s->z), 0, part_of_a(s->own, row, row, s->below, s->rest));
+    const hs__matrix v = left_v(s), z = hs__part(&s->z, col, 0, cols, s->cols);
+    hs__multiply(&room->multiply, -1, hs__part(&v, s->cols, 0, s->below, s->cols),
+                 hs__transposed(z), 0, 1, part_of_a(s->own, row, row + col, s->below, cols));
 }
 
-/* Some rows of X = A V T, and of the next panel. */
-static void start_right(void *context, int32_t task, hs__walk *walk)
+/* Computes rows `row` .. of X = A V T, and updates these rows of the next panel. */
+static void start_rows(const reduction_step *s, const worker_room *room, int64_t row, int64_t rows)
 {
-    const reduction_step *s = context;
-    const worker_room room = room_of(s->own, walk);
-    const int64_t each = cut_lines(s->below), at = task * each, col = s->first + s->cols;
-    const int64_t rows = part_size(task, each, s->below);
-    const hs__matrix a = part_of_a(s->own, col + at, col, rows, s->rest);
+    const int64_t at = s->first + s->cols;
+    const hs__matrix a = part_of_a(s->own, at + row, at, rows, s->rest);
     const hs__matrix v = hs__part(&s->right_v, 0, 0, s->rest, s->next);
-    const hs__matrix x = hs__part(&s->x, at, 0, rows, s->next);
-    const hs__matrix product = columns_of(s->own, room.first, rows, s->next, rows);
-    hs__multiply(&room.multiply, 1, a, v, 0, 0, product);
-    hs__multiply(&room.multiply, 1, product, right_t(s), 0, 0, x);
-    hs__multiply(&room.multiply, -1, x, hs__transposed(hs__part(&v, 0, 0, s->next, s->next)), 1, 1,
+    const hs__matrix x = hs__part(&s->x, row, 0, rows, s->next);
+    const hs__matrix product = columns_of(s->own, room->first, rows, s->next, rows);
+    hs__multiply(&room->multiply, 1, a, v, 0, 0, product);
+    hs__multiply(&room->multiply, 1, product, right_t(s), 0, 0, x);
+    hs__multiply(&room->multiply, -1, x, hs__transposed(hs__part(&v, 0, 0, s->next, s->next)), 1, 1,
                  hs__part(&a, 0, 0, rows, s->next));
 }
 
-/* Task 0 is the QR factorisation of the next panel, the others are A - X V^H to the right of it. */
-static void finish_right(void *context, int32_t task, hs__walk *walk)
+/* A <- A - X V^H in these rows, to the right of the next panel. */
+static void finish_rows(const reduction_step *s, const worker_room *room, int64_t row, int64_t rows)
+{
+    const int64_t at = s->first + s->cols, cols = s->rest - s->next;
+    const hs__matrix v = hs__part(&s->right_v, s->next, 0, cols, s->next);
+    hs__multiply(&room->multiply, -1, hs__part(&s->x, row, 0, rows, s->next), hs__transposed(v), 1,
+                 1, part_of_a(s->own, at + row, at + s->next, rows, cols));
+}
+
+/* What the counter of a part tells when its first task of a step has ended. The columns come before
+ * the rows. */
+static int64_t columns_started(const reduction_step *s) { return 2 * s->number + 1; }
+static int64_t rows_started(const reduction_step *s) { return 2 * s->number + 2; }
+
+/* Waits until the counters of `count` parts have reached a value. Returns non-zero after a cancel. */
+static int await_parts(hs__walk *walk, const hs__general *x, int64_t first, int64_t count,
+                       int64_t value)
+{
+    for (int64_t i = 0; i < count; i++) hs__phase_await(walk, counter_of(x, first + i), value);
+    return hs__stopped(&walk->self);
+}
+
+/* Applies the QR factorisation of the panel from the left. The tasks are: for each part of the
+ * columns, its part of Z^T and of the rows of the LQ factorisation; this factorisation; for each
+ * part, the other rows. So other workers are busy while one factors. */
+static void apply_left(void *context, int32_t task, hs__walk *walk)
 {
     const reduction_step *s = context;
     const worker_room room = room_of(s->own, walk);
-    const int64_t row = s->first + s->cols, cols = s->rest - s->next;
-    const reduction_step after = step_of(s->own, s->number + 1);
-    const hs__matrix v = hs__part(&s->right_v, s->next, 0, cols, s->next);
-    if (task == 0) factor_columns(&after, walk);
-    else
-        update_tile(&room, task - 1, s->x, hs__transposed(v), 1,
-                    part_of_a(s->own, row, row + s->next, s->below, cols));
+    const int32_t parts = count_parts(s->rest);
+    const int64_t part = task < parts ? task : task - parts - 1;
+    const int64_t col = part * cut_lines(s->rest), started = columns_started(s);
+    if (task < parts) {
+        start_columns(s, &room, col, size_of_part(part, s->rest));
+        hs__phase_raise(walk, counter_of(s->own, part), started);
+    } else if (task == parts) {
+        if (!await_parts(walk, s->own, 0, parts, started)) factor_rows(s, walk);
+    } else if (!await_parts(walk, s->own, part, 1, started)) {
+        finish_columns(s, &room, col, size_of_part(part, s->rest));
+    }
+}
+
+/* Applies the LQ factorisation from the right in the same manner: parts of the rows, in which X and
+ * the next panel are computed; the QR factorisation of that panel; the rest of each part. */
+static void apply_right(void *context, int32_t task, hs__walk *walk)
+{
+    const reduction_step *s = context;
+    const worker_room room = room_of(s->own, walk);
+    const int32_t parts = count_parts(s->below);
+    const int64_t part = task < parts ? task : task - parts - 1;
+    const int64_t row = part * cut_lines(s->below), started = rows_started(s);
+    if (task < parts) {
+        start_rows(s, &room, row, size_of_part(part, s->below));
+        hs__phase_raise(walk, counter_of(s->own, part), started);
+    } else if (task == parts) {
+        const reduction_step next = step_of(s->own, s->number + 1);
+        if (!await_parts(walk, s->own, 0, parts, started)) factor_columns(&next, walk);
+    } else if (!await_parts(walk, s->own, part, 1, started)) {
+        finish_rows(s, &room, row, size_of_part(part, s->below));
+    }
 }
 
 static void factor_first(void *context, int32_t task, hs__walk *walk)
 {
+    const reduction_step *s = context;
     (void)task;
-    factor_columns(context, walk);
+    reset_counters(s->own, 0);
+    factor_columns(s, walk);
 }
-
-static int32_t count_parts(int64_t lines) { return (int32_t)hs__ceil_div(lines, cut_lines(lines)); }
 
 int hs__general_to_band(hs__walk *walk, const hs__general *x)
 {
     const int64_t steps = count_steps(x);
     reduction_step s = step_of(x, 0);
-    if (steps && hs__phase(walk, 1, factor_first, &s)) return 1;
+    if (hs__phase(walk, steps > 0, factor_first, &s)) return 1;
     for (int64_t k = 0; k + 1 < steps; k++) {
         s = step_of(x, k);
-        const int32_t left = count_tiles(s.below, s.rest);
-        const int32_t right = count_tiles(s.below, s.rest - s.next);
-        if (hs__phase(walk, count_parts(s.rest), start_left, &s) ||
-            hs__phase(walk, 1 + left, finish_left, &s) ||
-            hs__phase(walk, count_parts(s.below), start_right, &s) ||
-            hs__phase(walk, 1 + right, finish_right, &s))
-            return 1;
+        if (hs__phase(walk, 2 * count_parts(s.rest) + 1, apply_left, &s)) return 1;
+        if (hs__phase(walk, 2 * count_parts(s.below) + 1, apply_right, &s)) return 1;
     }
-    return hs__stopped(&walk->self);
+    return 0;
 }
 
 /* ---- products with the reflectors ------------------------------------------------------------ */
 
+/* Multiplies C by the reflectors of one side.
+ *   steps  blocks of reflectors of that side */
 typedef struct {
     const hs__general *own;
     int right;
+    int64_t steps;
     hs__matrix c;
-} back_transformation;
+} multiplication;
 
-/* Applies all reflectors to some columns of C, those of the last step first. */
-static void apply_to_columns(void *context, int32_t task, hs__walk *walk)
+static void begin_multiplication(void *context, int32_t task, hs__walk *walk)
 {
-    const back_transformation *all = context;
-    const hs__general *x = all->own;
-    const worker_room room = room_of(x, walk);
-    const int64_t each = cut_lines(all->c.cols), cols = part_size(task, each, all->c.cols);
-    const hs__matrix c = hs__part(&all->c, 0, task * each, all->c.rows, cols);
-    for (int64_t k = count_steps(x) - (all->right ? 2 : 1); k >= 0; k--) {
-        const reduction_step s = step_of(x, k);
-        const hs__matrix v = all->right ? stored_right_v(&s) : left_v(&s);
-        const hs__matrix own = hs__part(&c, c.rows - v.rows, 0, v.rows, cols);
-        const hs__matrix z = columns_of(x, room.second, cols, v.cols, cols);
-        compute_z(&room, v, all->right ? right_t(&s) : left_t(&s), 0, own, z);
-        hs__multiply(&room.multiply, -1, v, hs__transposed(z), 0, 1, own);
-        if (hs__attend(&walk->self)) return;
-    }
+    const multiplication *all = context;
+    (void)task;
+    (void)walk;
+    reset_counters(all->own, all->c.cols);
 }
 
-static int apply_all(hs__walk *walk, const hs__general *x, int right, hs__matrix c)
+/* Applies one block of reflectors to a part of the columns. The last block comes first, for all
+ * parts. */
+static void multiply_columns(void *context, int32_t task, hs__walk *walk)
 {
-    back_transformation all = {x, right, c};
-    const int32_t count = c.cols ? count_parts(c.cols) : 0;
-    return hs__phase(walk, count, apply_to_columns, &all);
+    const multiplication *all = context;
+    const hs__general *x = all->own;
+    const worker_room room = room_of(x, walk);
+    const int32_t parts = count_parts(all->c.cols);
+    const int64_t part = task % parts, done = task / parts;
+    const int64_t col = part * cut_lines(all->c.cols), cols = size_of_part(part, all->c.cols);
+    const reduction_step s = step_of(x, all->steps - 1 - done);
+    const hs__matrix v = all->right ? stored_right_v(&s) : left_v(&s);
+    const hs__matrix c = hs__part(&all->c, all->c.rows - v.rows, col, v.rows, cols);
+    const hs__matrix z = columns_of(x, room.second, cols, v.cols, cols);
+    if (await_parts(walk, x, part, 1, done)) return;
+    compute_z(&room, v, all->right ? right_t(&s) : left_t(&s), 0, c, z);
+    hs__multiply(&room.multiply, -1, v, hs__transposed(z), 0, 1, c);
+    hs__phase_raise(walk, counter_of(x, part), done + 1);
+}
+
+static int multiply_all(hs__walk *walk, const hs__general *x, int right, hs__matrix c)
+{
+    multiplication all = {x, right, hs__max(count_steps(x) - right, 0), c};
+    const int64_t tasks = c.cols > 0 ? all.steps * count_parts(c.cols) : 0;
+    return hs__phase(walk, tasks > 0, begin_multiplication, &all) ||
+           hs__phase(walk, (int32_t)tasks, multiply_columns, &all);
 }
 
 int hs__general_left(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols)
 {
-    return apply_all(walk, x, 0, columns_of(x, c, x->m, cols, ld));
+    return multiply_all(walk, x, 0, columns_of(x, c, x->m, cols, ld));
 }
 
 int hs__general_right(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols)
 {
-    return apply_all(walk, x, 1, columns_of(x, c, x->n, cols, ld));
+    return multiply_all(walk, x, 1, columns_of(x, c, x->n, cols, ld));
 }

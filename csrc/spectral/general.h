@@ -13,7 +13,7 @@
  *
  * Both are applied to the rest of the matrix by products. Each factorisation is one task of a
  * phase, and other workers apply the reflectors of the factorisation before it meanwhile. Workers
- * meet four times in a step. */
+ * meet twice in a step. */
 #ifndef HS_SPECTRAL_GENERAL_H
 #define HS_SPECTRAL_GENERAL_H
 
@@ -48,10 +48,10 @@ typedef struct hs__general {
     const hs__kernel *kernel;
 } hs__general;
 
-/* Return bytes: of left_t and of right_t, of the workspace, and of the scratch memory that each
- * worker needs. */
+/* Return bytes: of left_t and of right_t; of the workspace, for products with matrices of at most
+ * `cols` columns; and of the scratch memory that each worker needs. */
 size_t hs__general_t_bytes(const hs__general *x);
-size_t hs__general_bytes(const hs__general *x);
+size_t hs__general_bytes(const hs__general *x, int64_t cols);
 size_t hs__general_scratch(const hs__general *x);
 
 /* Reduces A to B. Returns non-zero after a cancel, as all stages do. */

@@ -55,7 +55,7 @@ static problem make_problem(int dtype, int64_t m, int64_t n, int64_t width, int6
     p.x.band = make_room(p.band_bytes);
     p.x.left_t = make_room(hs__general_t_bytes(&p.x));
     p.x.right_t = make_room(hs__general_t_bytes(&p.x));
-    p.x.work = make_room(hs__general_bytes(&p.x));
+    p.x.work = make_room(hs__general_bytes(&p.x, m));
     p.u = make_room(p.u_bytes);
     p.v = make_room(p.v_bytes);
     for (int64_t j = 0; j < m; j++)
