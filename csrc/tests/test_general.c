@@ -8,16 +8,19 @@
 
 #include "check.h"
 #include "elements.h"
+#include "kernel/kernel.h"
 #include "late.h"
 #include "spectral/general.h"
 #include "spectral/general_chase.h"
 
 /* A matrix with all that the stages write.
- *   u, v  C of the products with U1 and V1: identities at first */
+ *   u, v  C of the products with U1 and V1: identities at first
+ *   d, e  the bidiagonal matrix that the band has become; NULL: the band is as it was */
 typedef struct {
     hs__general x;
     int64_t u_ld, v_ld;
     char *u, *v;
+    const void *d, *e;
     size_t a_bytes, u_bytes, v_bytes, band_bytes;
 } problem;
 
@@ -107,11 +110,13 @@ static double loss_of_orthogonality(const char *q, int dtype, int64_t n, int64_t
     return sqrt(square);
 }
 
-/* Returns an element of B. */
+/* Returns an element of B, or of the bidiagonal matrix. */
 static double complex band_value(const problem *p, int64_t i, int64_t j)
 {
     const int64_t b = p->x.width;
     if (i > j || j - i > b) return 0;
+    if (p->d && i == j) return get(p->d, p->x.dtype & 1, i);
+    if (p->d) return i + 1 == j ? get(p->e, p->x.dtype & 1, i) : 0;
     return get(p->x.band, p->x.dtype, 2 * b + i - j + j * p->x.band_ld);
 }
 
@@ -351,32 +356,225 @@ static void check_chase(hs_pool **pools, int count, int dtype, int64_t n, int64_
     free(band);
 }
 
-/* ---- ends of all kinds ----------------------------------------------------------------------- */
+/* ---- all stages ------------------------------------------------------------------------------ */
 
-int main(void)
+/* times: how often the stages are repeated, with what they find in the memory. */
+typedef struct {
+    problem *whole;
+    band_problem *band;
+    int32_t times;
+} all_stages;
+
+static void do_all(void *context, hs__walk *walk)
 {
-    enum { POOLS = 3 };
-    static const int32_t workers[POOLS] = {1, 2, 4};
+    const all_stages *all = context;
+    problem *p = all->whole;
+    band_problem *b = all->band;
+    for (int32_t i = 0; i < all->times; i++)
+        if (hs__general_to_band(walk, &p->x) || hs__general_chase(walk, &b->x) ||
+            hs__chased_apply(walk, &b->left, p->u, p->u_ld, p->x.m) ||
+            hs__general_left(walk, &p->x, p->u, p->u_ld, p->x.m) ||
+            hs__chased_apply(walk, &b->right, p->v, p->v_ld, p->x.n) ||
+            hs__general_right(walk, &p->x, p->v, p->v_ld, p->x.n))
+            return;
+}
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static hs_status run_all(hs_pool *pool, all_stages *all, const hs_options *options)
+{
+    int64_t scratch = (int64_t)hs__general_scratch(&all->whole->x);
+    scratch = most(scratch, (int64_t)hs__general_band_scratch(&all->band->x));
+    scratch = most(scratch, (int64_t)hs__chased_scratch(&all->band->left));
+    return hs__phases_run(pool, options, NULL, 0, (size_t)scratch, do_all, all);
+}
+
+/* Makes the second problem from the first one, with the same band. */
+static band_problem make_stages(problem *p, int64_t gap)
+{
+    band_problem b = make_band_problem(p->x.dtype, p->x.n, p->x.width, gap);
+    free(b.x.band);
+    b.x.band = p->x.band;
+    b.left.work = make_room(hs__chased_bytes(&b.left, p->x.m));
+    b.right.work = b.left.work;
+    p->d = b.x.d;
+    p->e = b.x.e;
+    return b;
+}
+
+static void free_stages(problem *p, band_problem *b)
+{
+    free(b->left.work);
+    b->x.band = NULL;
+    free_band_problem(b);
+    free_problem(p);
+}
+
+/* A = (U1 U2) R (V1 V2)^H. */
+static void check_all_stages(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t width,
+                             double scale)
+{
+    problem p = make_problem(dtype, m, n, width, 1);
+    band_problem b = make_stages(&p, 1);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            set(p.x.a, dtype, i + j * p.x.ld, scale * random_value(dtype));
+    char *a = make_room(p.a_bytes);
+    memcpy(a, p.x.a, p.a_bytes);
+    b.x.left = &b.left;
+    b.x.right = &b.right;
+    CHECK(run_all(pool, &(all_stages){&p, &b, 1}, NULL) == HS_OK);
+    const double eps = epsilon_of(dtype), size = (double)(m + 10);
+    CHECK(relative_residual(&p, a) < 4 * size * eps);
+    CHECK(loss_of_orthogonality(p.u, dtype, m, p.u_ld) < 4 * size * eps);
+    CHECK(loss_of_orthogonality(p.v, dtype, n, p.v_ld) < 4 * size * eps);
+    free(a);
+    free_stages(&p, &b);
+}
+
+/* Reduces a matrix of zeros but for one element. With an element that is not finite the run ends,
+ * and shows it in R; else R is that element. */
+static void check_single_element(hs_pool *pool, int dtype, int64_t m, int64_t n, double value)
+{
+    problem p = make_problem(dtype, m, n, 16, 0);
+    band_problem b = make_stages(&p, 0);
+    const int64_t row = check_random((unsigned)m), col = check_random((unsigned)n);
+    for (int64_t i = 0; i < m * n; i++) set(p.x.a, dtype, i, 0);
+    set(p.x.a, dtype, row + col * m, value);
+    CHECK(run_all(pool, &(all_stages){&p, &b, 1}, NULL) == HS_OK);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += fabs(creal(get(b.x.d, dtype & 1, i)));
+    for (int64_t i = 0; i + 1 < n; i++) sum += fabs(creal(get(b.x.e, dtype & 1, i)));
+    CHECK(isfinite(value) ? fabs(sum - fabs(value)) <= 8 * epsilon_of(dtype) * fabs(value)
+                          : !isfinite(sum));
+    free_stages(&p, &b);
+}
+
+/* The same with random elements around. */
+static void check_not_finite(hs_pool *pool, int dtype, int64_t m, int64_t n, double value)
+{
+    problem p = make_problem(dtype, m, n, 16, 0);
+    band_problem b = make_stages(&p, 0);
+    for (int64_t i = 0; i < m * n; i++) set(p.x.a, dtype, i, random_value(dtype));
+    set(p.x.a, dtype, check_random((unsigned)(m * n)), value);
+    CHECK(run_all(pool, &(all_stages){&p, &b, 1}, NULL) == HS_OK);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += creal(get(b.x.d, dtype & 1, i));
+    for (int64_t i = 0; i + 1 < n; i++) sum += creal(get(b.x.e, dtype & 1, i));
+    CHECK(!isfinite(sum));
+    free_stages(&p, &b);
+}
+
+/* A matrix times a power of two has R times that power, with the same bits. */
+static void check_scaled(hs_pool *pool, int dtype, int64_t n, int64_t width)
+{
+    band_problem x = make_band_problem(dtype, n, width, 0);
+    band_problem y = make_band_problem(dtype, n, width, 0);
+    fill_band(&x.x, 1);
+    for (size_t i = 0; i < x.band_bytes / size_of[dtype]; i++)
+        set(y.x.band, dtype, (ptrdiff_t)i, 64 * get(x.x.band, dtype, (ptrdiff_t)i));
+    CHECK(run_chase(pool, &x.x) == HS_OK && run_chase(pool, &y.x) == HS_OK);
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(64 * get(x.x.d, dtype & 1, i) == get(y.x.d, dtype & 1, i));
+        if (i + 1 < n) CHECK(64 * get(x.x.e, dtype & 1, i) == get(y.x.e, dtype & 1, i));
+    }
+    free_band_problem(&x);
+    free_band_problem(&y);
+}
+
+typedef struct {
+    int32_t left;
+} patience;
+
+static int refuse_later(void *context, double done)
+{
+    patience *own = context;
+    (void)done;
+    return own->left-- <= 0;
+}
+
+/* A cancel ends the run, whatever stage it is in. */
+static void check_cancel(hs_pool *pool)
+{
+    const int64_t n = 150;
+    problem p = make_problem(HS_FLOAT64, n, n, 16, 0);
+    band_problem b = make_stages(&p, 0);
+    for (int64_t i = 0; i < n * n; i++) set(p.x.a, HS_FLOAT64, i, random_value(HS_FLOAT64));
+    for (int32_t polls = 0; polls < 3; polls++) {
+        patience own = {polls};
+        const hs_options options = {.poll = refuse_later, .poll_context = &own};
+        all_stages all = {&p, &b, INT32_MAX};
+        CHECK(run_all(pool, &all, &options) == HS_ERROR_CANCELLED);
+    }
+    free_stages(&p, &b);
+}
+
+#ifdef HS_TEST_SETS
+/* instruction sets: 0: none that the engine knows, 1: AVX2, 2: all of this processor */
+static int sets = 2;
+hs__cpu __real_hs__cpu_detect(void);
+hs__cpu __wrap_hs__cpu_detect(void)
+{
+    const hs__cpu cpu = __real_hs__cpu_detect();
+    return (hs__cpu){
+        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
+}
+#endif
+
+enum { POOLS = 3 };
+
+static void check_shapes(hs_pool **pools)
+{
     static const int64_t shapes[][3] = {/* m, n, width */
                                         {0, 0, 16},   {1, 1, 16},    {2, 2, 16},   {3, 1, 16},
                                         {15, 15, 16}, {16, 16, 16},  {17, 17, 16}, {35, 35, 16},
                                         {33, 16, 16}, {40, 17, 16},  {5, 5, 1},    {9, 7, 3},
                                         {90, 70, 5},  {150, 31, 16}, {50, 49, 48}, {200, 200, 32}};
-    hs_pool *pools[POOLS];
-    for (int i = 0; i < POOLS; i++)
-        if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
-    for (int dtype = 0; dtype < 4; dtype++)
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-            ALSO_LATE(check_reduction(pools, POOLS, dtype, shapes[s][0], shapes[s][1], shapes[s][2],
-                                      (int64_t)s % 3, 1));
     static const int64_t bands[][2] = {/* n, width */
                                        {0, 16},  {1, 16},  {2, 16},  {15, 16}, {16, 16},
                                        {17, 16}, {35, 16}, {12, 1},  {9, 2},   {40, 3},
                                        {70, 5},  {80, 16}, {100, 8}, {120, 32}};
-    for (int dtype = 0; dtype < 4; dtype++)
+    for (int dtype = 0; dtype < 4; dtype++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            check_reduction(pools, POOLS, dtype, shapes[s][0], shapes[s][1], shapes[s][2],
+                            (int64_t)s % 3, 1);
         for (size_t s = 0; s < sizeof bands / sizeof *bands; s++)
-            ALSO_LATE(
-                check_chase(pools, POOLS, dtype, bands[s][0], bands[s][1], (int64_t)s % 3, 1));
+            check_chase(pools, POOLS, dtype, bands[s][0], bands[s][1], (int64_t)s % 3, 1);
+    }
+}
+
+static void check_values(hs_pool *pool)
+{
+    for (int dtype = 0; dtype < 4; dtype++) {
+        const double far = dtype & 1 ? 0x1p+400 : 0x1p+100;
+        check_all_stages(pool, dtype, 70, 70, 16, 1);
+        check_all_stages(pool, dtype, 90, 60, 16, far);
+        check_all_stages(pool, dtype, 60, 60, 32, 1 / far);
+        check_all_stages(pool, dtype, 20, 20, 16, 0);
+        check_scaled(pool, dtype, 50, 5);
+        for (int i = 0; i < CHECK_MANY(40, 4); i++) {
+            const int64_t n = 1 + check_random(60), m = n + check_random(30);
+            check_single_element(pool, dtype, m, n, 3);
+            check_single_element(pool, dtype, m, n, i % 2 ? NAN : INFINITY);
+            check_not_finite(pool, dtype, m, n, i % 2 ? NAN : -INFINITY);
+        }
+    }
+}
+
+int main(void)
+{
+    static const int32_t workers[POOLS] = {1, 2, 4};
+    hs_pool *pools[POOLS];
+    for (int i = 0; i < POOLS; i++)
+        if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
+    ALSO_LATE(check_shapes(pools));
+    check_values(pools[1]);
+    for (int i = 0; i < POOLS; i++) check_cancel(pools[i]);
+    check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 300), CHECK_MANY(600, 250), 48, 1, 1);
+    check_chase(pools, POOLS, HS_FLOAT64, CHECK_MANY(400, 250), 48, 0, 1);
+#ifdef HS_TEST_SETS
+    for (sets = 0; sets < 2; sets++) check_shapes(pools);
+#endif
     for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
     return check_result();
 }
