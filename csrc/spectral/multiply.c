@@ -14,8 +14,8 @@ static void bound_buffers(const hs__kernel *kernels, int32_t dtype, int64_t long
     const hs__blocking *kernel = &kernels->real[dtype & 1];
     const int64_t parts = 1 + (dtype >> 1), real = (int64_t)hs__real_bytes(dtype);
     const int64_t deep = hs__min(parts * depth, kernel->depth) + 8;
-    const int64_t rows = hs__min(parts * longest, kernel->rows) + 2 * kernel->tile_rows;
-    const int64_t cols = hs__min(parts * longest, kernel->cols) + 2 * kernel->tile_cols;
+    const int64_t rows = hs__min(parts * longest, kernel->rows) + INT64_C(2) * kernel->tile_rows;
+    const int64_t cols = hs__min(parts * longest, kernel->cols) + INT64_C(2) * kernel->tile_cols;
     const int64_t tile = parts * kernel->tile_rows * kernel->tile_cols;
     *panel = hs__round_up(cols * deep * real, LINE);
     *block = hs__round_up((rows * deep + tile) * real, LINE);
