@@ -5,29 +5,28 @@
  * group by its places in ascending order: H(s, p) stands left of H(s', p - 1) in the product for
  * s < s', and commutes with all other reflectors of the group except those of its own place.
  *
- * A task multiplies some columns of C by some groups. The columns stay in the L2 cache meanwhile.
- * The tasks of the same columns wait for each other by a counter. */
+ * A task multiplies a slice of C by some groups. The slice stays in the L2 cache meanwhile.
+ * The tasks of the same slice wait for each other by a counter. */
 #include "spectral/chased.h"
 
 #include <complex.h>
 #include <string.h>
 
-#include "core/element.h"
-#include "core/numbers.h"
-#include "factor/qr_panel.h"
+#include "kernel/rows.h"
+#include "spectral/slice.h"
 
 enum {
     GROUP_MOST = 64, /* sweeps of a group */
-    COLUMNS = 64,    /* of C in a task */
-    TOGETHER = 8,    /* groups of a task: some milliseconds for thousands of rows */
-    SKIPPED = 8      /* columns of V that are multiplied without the zeros above and below them */
+    TOGETHER = 16,   /* groups of a task: some milliseconds for thousands of rows */
+    SKIPPED = 6      /* columns or rows of V that are multiplied without the zeros beside them */
 };
 
 #define TEMPLATE "spectral/chased_template.h"
 #define SET(x) x
 #include "kernel/each_type.h"
 
-typedef void triangle_function(int64_t size, const void *tau, int64_t step, void *t);
+typedef void triangle_function(int64_t rows, int64_t size, const void *v, int64_t v_ld,
+                               const void *tau, int64_t step, void *t);
 static triangle_function *const form_t[] = {float_form_t, double_form_t, complex_float_form_t,
                                             complex_double_form_t};
 
@@ -88,11 +87,16 @@ static int64_t rows_of(const hs__chased *x, const parallelogram *b, int64_t col,
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The workspace begins with a counter for each block of columns: the groups that it has been
- * multiplied by. The triangles follow. */
-static int64_t counter_bytes(int64_t cols)
+/* The workspace begins with a counter for each slice: the groups that it has been multiplied by. The
+ * triangles follow. */
+static int64_t count_slices(const hs__chased *x, int64_t cols)
 {
-    return hs__round_up(hs__ceil_div(cols, COLUMNS) * (int64_t)sizeof(int64_t), 64);
+    return hs__ceil_div(cols, hs__slice_cols(x->dtype));
+}
+
+static int64_t counter_bytes(const hs__chased *x, int64_t cols)
+{
+    return hs__round_up(count_slices(x, cols) * (int64_t)sizeof(int64_t), 64);
 }
 
 static int64_t triangle_bytes(const hs__chased *x)
@@ -102,40 +106,45 @@ static int64_t triangle_bytes(const hs__chased *x)
 
 size_t hs__chased_bytes(const hs__chased *x, int64_t cols)
 {
-    return (size_t)(counter_bytes(cols) + triangles_before(x, count_groups(x)) * triangle_bytes(x));
+    return (size_t)(counter_bytes(x, cols) +
+                    triangles_before(x, count_groups(x)) * triangle_bytes(x));
 }
 
-/* Elements of a worker's memory: the columns of V are v_height apart; a product of V^H and C. */
+/* Bytes of the parts of a worker's memory: a slice of C; V, whose columns are v_height elements
+ * apart; a product of V^H and C, and that times T. */
+static int64_t slice_bytes(const hs__chased *x) { return x->n * HS__SLICE_BYTES; }
 static int64_t v_height(const hs__chased *x)
 {
     return hs__round_up(x->width + group_size(x), HS__WIDTH_UNIT) + HS__WIDTH_UNIT;
 }
-static int64_t v_elements(const hs__chased *x) { return v_height(x) * group_size(x); }
-static int64_t product_elements(const hs__chased *x) { return group_size(x) * COLUMNS; }
+static int64_t v_bytes(const hs__chased *x)
+{
+    return v_height(x) * group_size(x) * (int64_t)hs__element_bytes(x->dtype);
+}
+static int64_t product_bytes(const hs__chased *x) { return group_size(x) * HS__SLICE_BYTES; }
 
 size_t hs__chased_scratch(const hs__chased *x)
 {
-    return (size_t)(v_elements(x) + 2 * product_elements(x) + hs__qr_packed(COLUMNS)) *
-           hs__element_bytes(x->dtype);
+    return (size_t)(slice_bytes(x) + v_bytes(x) + 2 * product_bytes(x));
 }
 
-/* What a task needs: v, two products, and a packed operand lie in the scratch memory. */
+/* What a task needs. */
 typedef struct {
     const hs__chased *x;
-    hs__qr_vector vector;
+    hs__rows_product *multiply;
     int64_t element;
-    char *v, *product, *turned, *packed;
+    char *slice, *v, *product, *turned;
 } worker_state;
 
 static worker_state start_worker(const hs__chased *x, const hs__walk *walk)
 {
     worker_state w = {.x = x,
-                      .vector = hs__qr_vector_for(x->dtype),
+                      .multiply = hs__rows_product_for(x->dtype),
                       .element = (int64_t)hs__element_bytes(x->dtype),
-                      .v = hs__walk_scratch(walk)};
-    w.product = w.v + v_elements(x) * w.element;
-    w.turned = w.product + product_elements(x) * w.element;
-    w.packed = w.turned + product_elements(x) * w.element;
+                      .slice = hs__walk_scratch(walk)};
+    w.v = w.slice + slice_bytes(x);
+    w.product = w.v + v_bytes(x);
+    w.turned = w.product + product_bytes(x);
     return w;
 }
 
@@ -155,31 +164,33 @@ static void copy_v(const worker_state *w, const parallelogram *b)
     }
 }
 
-/* product <- V^H c for `cols` columns of c. Products with zeros of V are skipped, as far as these
- * lie above or below all of some columns. */
-static void multiply_adjoint(const worker_state *w, const parallelogram *b, int64_t cols,
-                             const char *c, int64_t ld, char *product)
+/* x (a slice) <- (I - V T V^H) x, for `length` elements of its rows. Products with zeros of V and T
+ * are skipped, SKIPPED columns or rows at a time. */
+static void apply_block(const worker_state *w, const parallelogram *b, const char *t,
+                        int64_t length, char *x)
 {
-    const int64_t e = w->element;
-    memset(product, 0, (size_t)(b->size * cols * e));
-    for (int64_t i = 0; i < b->size; i += SKIPPED) {
-        const int64_t own = hs__min(SKIPPED, b->size - i);
-        w->vector.dots(rows_of(w->x, b, i, own), own, w->v + (i + i * v_height(w->x)) * e,
-                       v_height(w->x), cols, c + i * e, ld, product + i * e, b->size);
-    }
-}
-
-/* c <- (I - V T V^H) c. */
-static void apply_block(const worker_state *w, const parallelogram *b, const char *t, int64_t cols,
-                        char *c, int64_t ld)
-{
-    const int64_t size = b->size;
+    const int64_t size = b->size, step = hs__slice_cols(w->x->dtype), e = w->element;
+    const int64_t height = v_height(w->x);
     copy_v(w, b);
-    multiply_adjoint(w, b, cols, c, ld, w->product);
-    memset(w->turned, 0, (size_t)(size * cols * w->element));
-    w->vector.update(size, size, t, size, cols, w->product, size, w->turned, size, 1, w->packed);
-    w->vector.update(b->rows, size, w->v, v_height(w->x), cols, w->turned, size, c, ld, -1,
-                     w->packed);
+    for (int64_t i = 0; i < size; i += SKIPPED) {
+        const int64_t own = hs__min(SKIPPED, size - i);
+        const hs__factors v = {w->v + (i + i * height) * e, height, 1, 1};
+        w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_BYTES, step,
+                    w->product + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
+    }
+    for (int64_t i = 0; i < size; i += SKIPPED) {
+        const hs__factors triangle = {t + (i + i * size) * e, 1, size, 0};
+        w->multiply(hs__min(SKIPPED, size - i), size - i, length, &triangle,
+                    w->product + i * HS__SLICE_BYTES, step, w->turned + i * HS__SLICE_BYTES, step,
+                    HS__ROWS_SET);
+    }
+    for (int64_t i = 0; i < b->rows; i += SKIPPED) {
+        const int64_t own = hs__min(SKIPPED, b->rows - i);
+        const int64_t first = hs__max(i - w->x->width + 1, 0), end = hs__min(i + own, size);
+        const hs__factors v = {w->v + (i + first * height) * e, 1, height, 0};
+        w->multiply(own, end - first, length, &v, w->turned + first * HS__SLICE_BYTES, step,
+                    x + i * HS__SLICE_BYTES, step, HS__ROWS_SUBTRACT);
+    }
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -192,12 +203,12 @@ typedef struct {
 
 static char *triangle_at(const multiplication *m, int64_t index)
 {
-    return m->x->work + counter_bytes(m->cols) + index * triangle_bytes(m->x);
+    return m->x->work + counter_bytes(m->x, m->cols) + index * triangle_bytes(m->x);
 }
 
-static _Atomic int64_t *counter_of(const multiplication *m, int64_t block)
+static _Atomic int64_t *counter_of(const multiplication *m, int64_t slice)
 {
-    return (_Atomic int64_t *)m->x->work + block;
+    return (_Atomic int64_t *)m->x->work + slice;
 }
 
 /* Computes the triangles of a group. The first task also resets the counters. */
@@ -207,49 +218,54 @@ static void form_triangles(void *context, int32_t task, hs__walk *walk)
     const hs__chased *x = m->x;
     const worker_state w = start_worker(x, walk);
     const int64_t first = triangles_before(x, task);
-    for (int64_t i = 0; task == 0 && i < hs__ceil_div(m->cols, COLUMNS); i++)
+    for (int64_t i = 0; task == 0 && i < count_slices(x, m->cols); i++)
         atomic_store(counter_of(m, i), 0);
     for (int64_t p = 0; p < places_of(x, task) && !hs__stopped(&walk->self); p++) {
         const parallelogram b = parallelogram_at(x, task, p);
         char *t = triangle_at(m, first + p);
         copy_v(&w, &b);
-        multiply_adjoint(&w, &b, b.size, w.v, v_height(x), t);
-        form_t[x->dtype](b.size, x->tau + (b.sweep * x->places + p) * w.element, x->places, t);
+        form_t[x->dtype](b.rows, b.size, w.v, v_height(x),
+                         x->tau + (b.sweep * x->places + p) * w.element, x->places, t);
     }
 }
 
-/* Multiplies a block of columns by some groups. Tasks that multiply by earlier groups come first,
- * and go through all columns. */
-static void multiply_columns(void *context, int32_t task, hs__walk *walk)
+/* Multiplies a slice by some groups. Tasks that multiply by later groups come first, and go through
+ * all slices. */
+static void multiply_slice(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *m = context;
     const hs__chased *x = m->x;
     const worker_state w = start_worker(x, walk);
-    const int64_t blocks = hs__ceil_div(m->cols, COLUMNS), block = task % blocks;
-    const int64_t before = task / blocks * TOGETHER;
-    const int64_t cols = hs__min(COLUMNS, m->cols - block * COLUMNS);
-    char *c = m->c + block * COLUMNS * m->ld * w.element;
+    const int64_t slices = count_slices(x, m->cols), slice = task % slices;
+    const int64_t before = task / slices * TOGETHER;
+    const int64_t cols = hs__slice_cols_at(x->dtype, m->cols, slice);
     int64_t group = count_groups(x) - before;
     const int64_t last = hs__max(group - TOGETHER, 0);
+    const int64_t row = parallelogram_at(x, last, 0).row;
+    char *c = m->c + (row + slice * hs__slice_cols(x->dtype) * m->ld) * w.element;
     int64_t triangle = triangles_before(x, group);
-    hs__phase_await(walk, counter_of(m, block), before);
+    hs__phase_await(walk, counter_of(m, slice), before);
+    if (hs__stopped(&walk->self)) return;
+    hs__slice_load(x->dtype, x->n - row, cols, c, m->ld, w.slice);
     while (group-- > last) {
         const int64_t places = places_of(x, group);
         triangle -= places;
         for (int64_t p = 0; p < places; p++) {
-            if (hs__stopped(&walk->self)) return;
             const parallelogram b = parallelogram_at(x, group, p);
-            apply_block(&w, &b, triangle_at(m, triangle + p), cols, c + b.row * w.element, m->ld);
+            apply_block(&w, &b, triangle_at(m, triangle + p), hs__slice_length(x->dtype, cols),
+                        w.slice + (b.row - row) * HS__SLICE_BYTES);
         }
+        if (hs__attend(&walk->self)) return;
     }
-    hs__phase_raise(walk, counter_of(m, block), before + TOGETHER);
+    hs__slice_store(x->dtype, x->n - row, cols, w.slice, c, m->ld);
+    hs__phase_raise(walk, counter_of(m, slice), before + TOGETHER);
 }
 
 int hs__chased_apply(hs__walk *walk, const hs__chased *x, char *c, int64_t ld, int64_t cols)
 {
     multiplication m = {.x = x, .c = c, .ld = ld, .cols = cols};
     const int64_t groups = cols > 0 ? count_groups(x) : 0;
-    const int64_t tasks = hs__ceil_div(groups, TOGETHER) * hs__ceil_div(cols, COLUMNS);
+    const int64_t tasks = hs__ceil_div(groups, TOGETHER) * count_slices(x, cols);
     return hs__phase(walk, (int32_t)groups, form_triangles, &m) ||
-           hs__phase(walk, (int32_t)tasks, multiply_columns, &m);
+           hs__phase(walk, (int32_t)tasks, multiply_slice, &m);
 }

@@ -12,17 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/chase.h"
 #include "run/phases.h"
-
-/* Widths of bands are multiples of this. */
-enum { HS__WIDTH_UNIT = 16 };
 
 /* Q = product over sweeps s = 0, 1, ... and places p = 0, 1, ..., in this order from left to right,
  * of H(s, p) = I - tau v v^H. H(s, p) acts on rows s + 1 + p width, ... of them `width`, but none
  * beyond n.
  *   dtype   hs_dtype
  *   n       rows of Q
- *   width   of the band, a multiple of HS__WIDTH_UNIT
+ *   width   of the band, as kernel/chase.h allows it
  *   sweeps  <= n
  *   places  >= ceil((n - 1) / width), for each sweep
  *   v       v of (s, p) begins at element (s places + p) width. v[0] = 1 is stored. Elements that

@@ -1,0 +1,37 @@
+/* Slices: some columns of a matrix, stored by rows. In this form the columns are multiplied from
+ * the left by small matrices (kernel/rows.h) many times, without packing. A slice of some thousand
+ * rows stays in the L2 cache. */
+#ifndef HS_SPECTRAL_SLICE_H
+#define HS_SPECTRAL_SLICE_H
+
+#include "core/element.h"
+#include "core/numbers.h"
+
+/* Bytes of a row. */
+enum { HS__SLICE_BYTES = 512 };
+
+/* Return the columns of a slice, and of how many of `cols` columns slice `index` consists. */
+static inline int64_t hs__slice_cols(int32_t dtype)
+{
+    return HS__SLICE_BYTES / (int64_t)hs__element_bytes(dtype);
+}
+static inline int64_t hs__slice_cols_at(int32_t dtype, int64_t cols, int64_t index)
+{
+    return hs__min(hs__slice_cols(dtype), cols - index * hs__slice_cols(dtype));
+}
+
+/* Returns the elements of a row that products with a slice compute, for a slice of `cols` columns:
+ * whole vectors. */
+static inline int64_t hs__slice_length(int32_t dtype, int64_t cols)
+{
+    return hs__round_up(cols, 64 / (int64_t)hs__element_bytes(dtype));
+}
+
+/* Copy between a slice and the same rows x cols elements of c, whose columns are ld elements apart.
+ * hs__slice_load also writes zeros up to the hs__slice_length. */
+void hs__slice_load(int32_t dtype, int64_t rows, int64_t cols, const char *c, int64_t ld,
+                    char *slice);
+void hs__slice_store(int32_t dtype, int64_t rows, int64_t cols, const char *slice, char *c,
+                     int64_t ld);
+
+#endif
