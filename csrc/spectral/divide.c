@@ -1,4 +1,4 @@
-/* Divide and conquer for a symmetric tridiagonal matrix: what comes before and after the joins. */
+/* Divide and conquer for a symmetric tridiagonal matrix: the parts that are not divided. */
 #include "spectral/divide.h"
 
 #include <math.h>
@@ -10,12 +10,6 @@
 #define TEMPLATE "spectral/divide_template.h"
 #define SET(x) x
 #include "kernel/each_real.h"
-
-/* The workspace begins with what the workers share besides the tree. */
-typedef struct {
-    int exponent; /* the matrix is divided by 2^exponent */
-} divide_state;
-enum { STATE_BYTES = 64 };
 
 static hs__tree make_tree(const hs__divide *x)
 {
@@ -32,7 +26,7 @@ static hs__tree make_tree(const hs__divide *x)
 size_t hs__divide_bytes(const hs__divide *x)
 {
     const hs__tree tree = make_tree(x);
-    return STATE_BYTES + hs__tree_bytes(&tree);
+    return hs__tree_bytes(&tree);
 }
 
 size_t hs__divide_scratch(const hs__divide *x)
@@ -41,38 +35,10 @@ size_t hs__divide_scratch(const hs__divide *x)
     return hs__tree_scratch(&tree);
 }
 
-typedef struct {
-    hs__divide *x;
-    hs__tree tree;
-    divide_state *state;
-} divide_job;
-
-static void prepare(void *context, int32_t task, hs__walk *walk)
-{
-    divide_job *job = context;
-    (void)task;
-    (void)walk;
-    job->x->failed = job->x->dtype == HS_FLOAT32
-                         ? float_prepare(&job->tree, &job->state->exponent)
-                         : double_prepare(&job->tree, &job->state->exponent);
-}
-
-static void rescale(void *context, int32_t task, hs__walk *walk)
-{
-    divide_job *job = context;
-    (void)task;
-    (void)walk;
-    if (job->x->dtype == HS_FLOAT32) float_rescale(&job->tree, job->state->exponent);
-    else double_rescale(&job->tree, job->state->exponent);
-}
-
 int hs__divide_solve(hs__walk *walk, hs__divide *x)
 {
-    if (x->n == 0) return hs__stopped(&walk->self);
-    divide_job job = {.x = x, .tree = make_tree(x), .state = x->work};
-    hs__tree_use(&job.tree, (char *)x->work + STATE_BYTES);
-    if (hs__phase(walk, 1, prepare, &job)) return 1;
-    if (x->failed) return 0;
-    if (hs__tree_solve(walk, &job.tree)) return 1;
-    return hs__phase(walk, 1, rescale, &job);
+    hs__tree tree = make_tree(x);
+    tree.failed = &x->failed;
+    hs__tree_use(&tree, x->work);
+    return hs__tree_solve(walk, &tree);
 }

@@ -1,35 +1,5 @@
 /* What divide.c does for one type; see each_real.h for the parameters. */
 
-/* Divides the matrix by a power of two, so that its largest element is about 1, and takes the
- * elements between parts out of the diagonal. Returns non-zero if an element is not finite. */
-static int NAME(prepare)(const hs__tree *tree, int *exponent)
-{
-    REAL *d = (REAL *)tree->d;
-    REAL *e = (REAL *)tree->e;
-    const int64_t n = tree->n;
-    REAL norm = 0;
-    REAL check = 0; /* 0 times a NaN or an infinity is NaN */
-    for (int64_t i = 0; i < n; i++) {
-        norm = (REAL)fmax(norm, fabs(d[i]));
-        check += 0 * d[i];
-    }
-    for (int64_t i = 0; i + 1 < n; i++) {
-        norm = (REAL)fmax(norm, fabs(e[i]));
-        check += 0 * e[i];
-    }
-    if (check != 0) return 1;
-    frexp(norm, exponent);
-    for (int64_t i = 0; i < n; i++) d[i] = (REAL)ldexp(d[i], -*exponent);
-    for (int64_t i = 0; i + 1 < n; i++) e[i] = (REAL)ldexp(e[i], -*exponent);
-    for (int64_t part = 1; part < (int64_t)1 << tree->levels; part++) {
-        const int64_t row = hs__tree_start(tree, tree->levels, part);
-        const REAL beside = (REAL)fabs(e[row - 1]);
-        d[row - 1] -= beside;
-        d[row] -= beside;
-    }
-    return 0;
-}
-
 /* The turn that makes [a b; b c] diagonal, as in LAPACK's laev2: column (cosine, sine) belongs to
  * the value returned in high. */
 static void NAME(solve_two)(REAL a, REAL b, REAL c, REAL *low, REAL *high, REAL *cosine, REAL *sine)
@@ -86,10 +56,4 @@ static void NAME(leaf)(const hs__tree *tree, int64_t index)
         q[0] = 1;
         if (tree->values_only) q[1] = 1;
     }
-}
-
-static void NAME(rescale)(const hs__tree *tree, int exponent)
-{
-    REAL *d = (REAL *)tree->d;
-    for (int64_t i = 0; i < tree->n; i++) d[i] = (REAL)ldexp(d[i], exponent);
 }

@@ -53,15 +53,17 @@ static size_t divide_work(hs__tree *tree, char *work)
     const size_t n = (size_t)tree->n;
     const size_t reals = n * real_bytes(tree);
     size_t used = 0;
-    char **const arrays[] = {&tree->pole,  &tree->weight,       &tree->base,
-                             &tree->shift, &tree->grouped_pole, &tree->grouped_weight,
-                             &tree->dead,  &tree->scaled};
+    double **const arrays[] = {&tree->pole,  &tree->weight,       &tree->base,
+                               &tree->shift, &tree->grouped_pole, &tree->grouped_weight};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        *arrays[i] = take_bytes(work, &used, reals);
+        *arrays[i] = take_bytes(work, &used, n * sizeof **arrays[i]);
+    tree->dead = take_bytes(work, &used, reals);
+    tree->scaled = take_bytes(work, &used, reals);
     int64_t **const indices[] = {&tree->order, &tree->column, &tree->place, &tree->dead_column,
                                  &tree->target};
     for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
         *indices[i] = take_bytes(work, &used, n * sizeof **indices[i]);
+    tree->exponent = take_bytes(work, &used, sizeof *tree->exponent);
     tree->group = take_bytes(work, &used, n);
     tree->turns = take_bytes(work, &used, n * sizeof *tree->turns);
     tree->joins = take_bytes(work, &used, sizeof *tree->joins << tree->levels);
@@ -82,7 +84,7 @@ void hs__tree_init(hs__tree *tree, int32_t dtype, int squares, int values_only, 
                        .bases = squares && !values_only ? 2 : 1,
                        .n = n,
                        .kernel = hs__kernel_current(),
-                       .loops = hs__secular_for(dtype)};
+                       .loops = hs__secular_for()};
     while ((n + tree->squares) >> tree->levels > 1) tree->levels++;
     tree->basis[0].kind = HS__EIGENVECTOR;
     if (squares) tree->basis[0].kind = values_only ? HS__RIGHT_VECTOR : HS__LEFT_VECTOR;
@@ -99,8 +101,9 @@ void hs__tree_use(hs__tree *tree, void *work) { (void)divide_work(tree, work); }
 
 /* The scratch memory of a worker. */
 typedef struct {
-    char *vectors; /* of the roots of a tile */
-    char *tile;    /* of the new basis */
+    double *vector; /* of a root */
+    char *vectors;  /* of all roots of a tile, with norm 1, in the type of the matrix */
+    char *tile;     /* of the new basis */
     char *panel, *block;
 } tile_scratch;
 
@@ -113,6 +116,7 @@ static size_t measure_scratch(const hs__tree *tree, char *memory, tile_scratch *
     const size_t lines = TILE_ROWS + (size_t)kernel->tile_rows + (size_t)kernel->tile_cols;
     const size_t packed = lines * depth * real_bytes(tree);
     size_t used = 0;
+    scratch->vector = take_bytes(memory, &used, (size_t)tree->n * sizeof *scratch->vector);
     scratch->vectors = take_bytes(memory, &used, (size_t)tree->n * TILE_COLS * real_bytes(tree));
     scratch->tile = take_bytes(memory, &used, (size_t)TILE_ROWS * TILE_COLS * real_bytes(tree));
     scratch->panel = take_bytes(memory, &used, packed);
@@ -382,13 +386,37 @@ static int join_parts(hs__walk *walk, const hs__tree *tree, int32_t level)
     return vectors && hs__phase(walk, joins * grid_of(tree, level).all, multiply_tile, &x);
 }
 
+static void prepare_matrix(void *context, int32_t task, hs__walk *walk)
+{
+    const hs__tree *tree = context;
+    (void)task;
+    (void)walk;
+    *tree->failed = tree->dtype == HS_FLOAT32 ? float_prepare(tree) : double_prepare(tree);
+}
+
+static void restore_values(void *context, int32_t task, hs__walk *walk)
+{
+    const hs__tree *tree = context;
+    (void)task;
+    (void)walk;
+    if (tree->dtype == HS_FLOAT32) float_restore(tree);
+    else double_restore(tree);
+}
+
 int hs__tree_solve(hs__walk *walk, const hs__tree *tree)
 {
+    hs__tree copy = *tree; /* tasks take no pointers to constants */
+    if (tree->n == 0) {
+        *tree->failed = 0;
+        return hs__stopped(&walk->self);
+    }
+    if (hs__phase(walk, 1, prepare_matrix, &copy)) return 1;
+    if (*tree->failed) return 0;
     int32_t level = 0;
     while (level < tree->levels && most_rows(tree, level) > SUBTREE_ROWS) level++;
     join_level x = {tree, level};
     if (hs__phase(walk, (int32_t)1 << level, join_subtree, &x)) return 1;
     while (level-- > 0)
         if (join_parts(walk, tree, level)) return 1;
-    return 0;
+    return hs__phase(walk, 1, restore_values, &copy);
 }

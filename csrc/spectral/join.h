@@ -81,13 +81,15 @@ struct hs__tree {
     int64_t n;
     int32_t levels; /* of parts that are divided */
     hs__leaf *leaf;
+    int32_t *failed; /* out: non-zero if an element is not finite; then nothing is computed */
     const hs__kernel *kernel;
     hs__secular_loops loops;
     char *
         d; /* values, ascending in each part; in between, the diagonal of the rows between halves */
-    char *e;                            /* elements beside the diagonal */
-    char *pole, *weight, *base, *shift; /* the secular equation and its roots */
-    char *grouped_pole, *grouped_weight;
+    char *e;                              /* elements beside the diagonal */
+    int *exponent;                        /* the matrix is divided by 2^exponent meanwhile */
+    double *pole, *weight, *base, *shift; /* the secular equation and its roots */
+    double *grouped_pole, *grouped_weight;
     char *dead;           /* the deflated values, ascending */
     char *scaled;         /* the weights of all columns */
     int64_t *order;       /* columns by value */
@@ -100,8 +102,8 @@ struct hs__tree {
     hs__join *joins; /* of part i of level l: (1 << l) + i */
 };
 
-/* Fills in the sizes and the loops of a tree. Then the caller sets d, e, leaf, and q and ld of the
- * bases, of which only the first counts with values_only. */
+/* Fills in the sizes and the loops of a tree. Then the caller sets d, e, leaf, failed, and q and ld
+ * of the bases, of which only the first counts with values_only. */
 void hs__tree_init(hs__tree *tree, int32_t dtype, int squares, int values_only, int64_t n);
 
 /* Returns the bytes of the workspace that hs__tree_use divides. */
@@ -117,7 +119,7 @@ static inline int64_t hs__tree_start(const hs__tree *tree, int32_t level, int64_
     return index * (tree->n + tree->squares) >> level;
 }
 
-/* Computes everything, n >= 1. Returns non-zero after a cancel. */
+/* Computes everything. Returns non-zero after a cancel. */
 int hs__tree_solve(hs__walk *walk, const hs__tree *tree);
 
 #endif

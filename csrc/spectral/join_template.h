@@ -3,6 +3,46 @@
 #define ROUNDING ((REAL)(sizeof(REAL) == 4 ? FLT_EPSILON / 2 : DBL_EPSILON / 2))
 #define LEAST ((REAL)(sizeof(REAL) == 4 ? FLT_MIN / FLT_EPSILON : DBL_MIN / DBL_EPSILON))
 
+/* ---- before and after the joins -------------------------------------------------------------- */
+
+/* Divides the matrix by a power of two, so that its largest element is about 1. For eigenvalues it
+ * also takes what couples the parts out of the diagonal. Returns non-zero if an element is not
+ * finite. */
+static int NAME(prepare)(const hs__tree *tree)
+{
+    REAL *d = (REAL *)tree->d;
+    REAL *e = (REAL *)tree->e;
+    const int64_t n = tree->n;
+    REAL norm = 0;
+    REAL check = 0; /* 0 times a NaN or an infinity is NaN */
+    for (int64_t i = 0; i < n; i++) {
+        norm = (REAL)fmax(norm, fabs(d[i]));
+        check += 0 * d[i];
+    }
+    for (int64_t i = 0; i + 1 < n; i++) {
+        norm = (REAL)fmax(norm, fabs(e[i]));
+        check += 0 * e[i];
+    }
+    if (check != 0) return 1;
+    frexp(norm, tree->exponent);
+    const int exponent = *tree->exponent;
+    for (int64_t i = 0; i < n; i++) d[i] = (REAL)ldexp(d[i], -exponent);
+    for (int64_t i = 0; i + 1 < n; i++) e[i] = (REAL)ldexp(e[i], -exponent);
+    for (int64_t part = 1; part < (int64_t)1 << tree->levels && !tree->squares; part++) {
+        const int64_t row = hs__tree_start(tree, tree->levels, part);
+        const REAL beside = (REAL)fabs(e[row - 1]);
+        d[row - 1] -= beside;
+        d[row] -= beside;
+    }
+    return 0;
+}
+
+static void NAME(restore)(const hs__tree *tree)
+{
+    REAL *d = (REAL *)tree->d;
+    for (int64_t i = 0; i < tree->n; i++) d[i] = (REAL)ldexp(d[i], *tree->exponent);
+}
+
 /* ---- deflate --------------------------------------------------------------------------------- */
 
 /* What is known while the columns of a part are taken in the order of their values. */
@@ -10,7 +50,8 @@ typedef struct {
     const hs__tree *tree;
     hs__join *join;
     REAL *value, *weight; /* of all columns */
-    REAL *pole, *pole_weight, *dead;
+    REAL *dead;
+    double *pole, *pole_weight;
     int64_t *column, *dead_column;
     int8_t *group;
     int64_t dead_count;
@@ -128,7 +169,7 @@ static void NAME(group_columns)(const NAME(deflation) * x)
 {
     hs__join *join = x->join;
     const hs__tree *tree = x->tree;
-    REAL *grouped = (REAL *)tree->grouped_pole + join->first;
+    double *grouped = tree->grouped_pole + join->first;
     int64_t *place = tree->place + join->first;
     int64_t next[3] = {0};
     for (int64_t i = 0; i < join->count; i++) next[x->group[x->column[i]]]++;
@@ -158,8 +199,8 @@ static void NAME(deflate)(const hs__tree *tree, hs__join *join)
          .join = join,
          .value = (REAL *)tree->d + first,
          .weight = (REAL *)tree->scaled + first,
-         .pole = (REAL *)tree->pole + first,
-         .pole_weight = (REAL *)tree->weight + first,
+         .pole = tree->pole + first,
+         .pole_weight = tree->weight + first,
          .dead = (REAL *)tree->dead + first,
          .column = tree->column + first,
          .dead_column = tree->dead_column + first,
@@ -258,8 +299,8 @@ static void NAME(gather)(const hs__tree *tree, const hs__join *join, const hs__b
 static hs__secular NAME(equation)(const hs__tree *tree, const hs__join *join)
 {
     return (hs__secular){.count = join->count,
-                         .pole = (const REAL *)tree->pole + join->first,
-                         .weight = (const REAL *)tree->weight + join->first,
+                         .pole = tree->pole + join->first,
+                         .weight = tree->weight + join->first,
                          .squares = tree->squares};
 }
 
@@ -267,21 +308,30 @@ static void NAME(find_roots)(const hs__tree *tree, const hs__join *join, int64_t
 {
     const hs__secular equation = NAME(equation)(tree, join);
     for (int64_t j = from; j < hs__min(to, join->count); j++)
-        tree->loops.root(&equation, j, (REAL *)tree->base + join->first,
-                         (REAL *)tree->shift + join->first);
+        tree->loops.root(&equation, j, tree->base + join->first, tree->shift + join->first);
 }
 
-/* Returns how many of the first `count` numbers base + shift, ascending, are less than x, or at
- * most x. */
-static int64_t NAME(count_below)(const REAL *base, const REAL *shift, int64_t count, REAL x,
-                                 int or_equal)
+/* Returns how many of the deflated values, ascending, are less than x. */
+static int64_t NAME(count_dead)(const REAL *dead, int64_t count, REAL x)
 {
     int64_t low = 0;
     int64_t high = count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        const REAL y = base[middle] + (shift ? shift[middle] : 0);
-        if (y < x || (or_equal && y == x)) low = middle + 1;
+        if (dead[middle] < x) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Returns how many of the roots, ascending, are at most x. */
+static int64_t NAME(count_roots)(const double *base, const double *shift, int64_t count, REAL x)
+{
+    int64_t low = 0;
+    int64_t high = count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if ((REAL)(base[middle] + shift[middle]) <= x) low = middle + 1;
         else high = middle;
     }
     return low;
@@ -294,22 +344,22 @@ static void NAME(set_weights)(const hs__tree *tree, const hs__join *join, int64_
     const int64_t first = join->first;
     const int64_t size = join->last - first;
     const int64_t count = join->count;
-    const REAL *base = (const REAL *)tree->base + first;
-    const REAL *shift = (const REAL *)tree->shift + first;
+    const double *base = tree->base + first;
+    const double *shift = tree->shift + first;
     const REAL *dead = (const REAL *)tree->dead + first;
     REAL *d = (REAL *)tree->d + first;
     const hs__secular equation = NAME(equation)(tree, join);
     const int descends = tree->squares && is_root(tree, join);
     for (int64_t i = from; i < hs__min(to, size); i++) {
-        const REAL value = i < count ? base[i] + shift[i] : dead[i - count];
-        int64_t at = i < count ? i + NAME(count_below)(dead, NULL, size - count, value, 0)
-                               : i - count + NAME(count_below)(base, shift, count, value, 1);
+        const REAL value = i < count ? (REAL)(base[i] + shift[i]) : dead[i - count];
+        int64_t at = i < count ? i + NAME(count_dead)(dead, size - count, value)
+                               : i - count + NAME(count_roots)(base, shift, count, value);
         if (descends) at = size - 1 - at;
         tree->target[first + i] = at;
         d[at] = value * (REAL)join->unit;
         if (i < count && needs_vectors(tree, join))
-            ((REAL *)tree->grouped_weight)[first + tree->place[first + i]] =
-                (REAL)tree->loops.weight(&equation, i, base, shift);
+            tree->grouped_weight[first + tree->place[first + i]] =
+                tree->loops.weight(&equation, i, base, shift);
     }
 }
 
@@ -357,11 +407,13 @@ static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs_
     const int64_t height = rows.upper + rows.lower;
     const int64_t zero = tree->squares ? tree->place[first] : 0;
     REAL *vectors = (REAL *)scratch.vectors;
-    for (int64_t j = 0; j < roots; j++)
-        tree->loops.vector(basis->kind, count, (const REAL *)tree->grouped_pole + first,
-                           (const REAL *)tree->grouped_weight + first, zero,
-                           (const REAL *)tree->base + first + left + j,
-                           (const REAL *)tree->shift + first + left + j, vectors + j * count);
+    for (int64_t j = 0; j < roots; j++) {
+        const double factor = tree->loops.vector(
+            basis->kind, count, tree->grouped_pole + first, tree->grouped_weight + first, zero,
+            tree->base[first + left + j], tree->shift[first + left + j], scratch.vector);
+        for (int64_t i = 0; i < count; i++)
+            vectors[i + j * count] = (REAL)(factor * scratch.vector[i]);
+    }
     for (int lower = 0; lower < 2 && roots > 0; lower++) {
         const int64_t start = lower ? hs__max(from, rows.upper) : from;
         const int64_t stop = lower ? to : hs__min(to, rows.upper);

@@ -16,37 +16,38 @@
 
 #include <stdint.h>
 
-/* Arrays have elements of the real type of the loops.
+/* All numbers are doubles, also for matrices of floats: squares of the smallest weights over squares
+ * of the smallest distances are out of the range of a float.
  *   pole     [count] d, ascending and distinct; with squares d[0] is 0
  *   weight   [count] w, none of them 0
  *   squares  non-zero: the equation of singular values
  * Poles and weights are at most about 1: then no square is out of range. */
 typedef struct hs__secular {
     int64_t count;
-    const void *pole, *weight;
+    const double *pole, *weight;
     int32_t squares;
 } hs__secular;
 
 /* Finds the root behind pole j and stores base[j] and shift[j]. It always ends: the root stays
  * between two numbers that come closer. */
-typedef void hs__secular_root(const hs__secular *x, int64_t j, void *base, void *shift);
+typedef void hs__secular_root(const hs__secular *x, int64_t j, double *base, double *shift);
 
 /* Returns the weight of pole i for which all computed roots are exact, with the sign of the given
  * one. */
-typedef double hs__secular_weight(const hs__secular *x, int64_t i, const void *base,
-                                  const void *shift);
+typedef double hs__secular_weight(const hs__secular *x, int64_t i, const double *base,
+                                  const double *shift);
 
-/* The vectors of a root, of norm 1: eigenvectors, or left and right singular vectors. */
+/* The vectors of a root: eigenvectors, or left and right singular vectors. */
 typedef enum hs__vector_kind { HS__EIGENVECTOR, HS__LEFT_VECTOR, HS__RIGHT_VECTOR } hs__vector_kind;
 
-/* Computes the vector of a root.
+/* Computes a multiple of the vector of a root and returns the factor that makes its norm 1.
  *   pole, weight  [count] the poles in any order, and the weights of hs__secular_weight
  *   zero          index of the pole 0, for left vectors
  *   base, shift   of the root
  *   out           [count] in the order of pole */
-typedef void hs__secular_vector(hs__vector_kind kind, int64_t count, const void *pole,
-                                const void *weight, int64_t zero, const void *base,
-                                const void *shift, void *out);
+typedef double hs__secular_vector(hs__vector_kind kind, int64_t count, const double *pole,
+                                  const double *weight, int64_t zero, double base, double shift,
+                                  double *out);
 
 typedef struct hs__secular_loops {
     hs__secular_root *root;
@@ -54,7 +55,7 @@ typedef struct hs__secular_loops {
     hs__secular_vector *vector;
 } hs__secular_loops;
 
-/* Returns the loops with the widest vectors of this processor, for HS_FLOAT32 or HS_FLOAT64. */
-hs__secular_loops hs__secular_for(int32_t dtype);
+/* Returns the loops with the widest vectors of this processor. */
+hs__secular_loops hs__secular_for(void);
 
 #endif

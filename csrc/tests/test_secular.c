@@ -10,13 +10,13 @@
 enum { MOST = 80 };
 
 typedef struct {
-    int dtype, squares;
+    int dtype; /* whose deflation the poles and weights have passed */
+    int squares;
     int64_t n;
     double pole[MOST], weight[MOST]; /* as rounded to the type */
     double base[MOST], shift[MOST];  /* what the loops return */
     double exact[MOST];              /* weights */
     double vectors[2][MOST][MOST];   /* eigenvectors, or left and right ones */
-    float single[6][MOST];
 } equation;
 
 static double unit_random(void) { return check_random(1u << 30) / (double)(1u << 30); }
@@ -52,41 +52,24 @@ static int make_equation(equation *x, int dtype, int squares, int64_t n, int kin
 
 static void solve(equation *x)
 {
-    const hs__secular_loops loops = hs__secular_for(x->dtype);
-    hs__secular secular = {.count = x->n, .squares = x->squares};
-    const int single = x->dtype == HS_FLOAT32;
-    for (int64_t i = 0; i < x->n; i++) x->single[0][i] = (float)x->pole[i];
-    for (int64_t i = 0; i < x->n; i++) x->single[1][i] = (float)x->weight[i];
-    secular.pole = single ? (void *)x->single[0] : (void *)x->pole;
-    secular.weight = single ? (void *)x->single[1] : (void *)x->weight;
-    void *base = single ? (void *)x->single[2] : (void *)x->base;
-    void *shift = single ? (void *)x->single[3] : (void *)x->shift;
-    for (int64_t j = 0; j < x->n; j++) loops.root(&secular, j, base, shift);
-    for (int64_t i = 0; i < x->n; i++) {
-        x->exact[i] = loops.weight(&secular, i, base, shift);
-        x->single[4][i] = (float)x->exact[i];
-    }
-    const void *exact = single ? (void *)x->single[4] : (void *)x->exact;
-    const size_t bytes = single ? 4 : 8;
+    const hs__secular_loops loops = hs__secular_for();
+    const hs__secular secular = {x->n, x->pole, x->weight, x->squares};
+    for (int64_t j = 0; j < x->n; j++) loops.root(&secular, j, x->base, x->shift);
+    for (int64_t i = 0; i < x->n; i++) x->exact[i] = loops.weight(&secular, i, x->base, x->shift);
     for (int64_t j = 0; j < x->n; j++)
         for (int side = 0; side <= x->squares; side++) {
             const hs__vector_kind kind =
                 !x->squares ? HS__EIGENVECTOR : (side ? HS__RIGHT_VECTOR : HS__LEFT_VECTOR);
             double *out = x->vectors[side][j];
-            loops.vector(kind, x->n, secular.pole, exact, 0, (char *)base + (size_t)j * bytes,
-                         (char *)shift + (size_t)j * bytes,
-                         single ? (void *)x->single[5] : (void *)out);
-            for (int64_t i = 0; single && i < x->n; i++) out[i] = x->single[5][i];
+            const double factor =
+                loops.vector(kind, x->n, x->pole, x->exact, 0, x->base[j], x->shift[j], out);
+            for (int64_t i = 0; i < x->n; i++) out[i] *= factor;
         }
-    for (int64_t j = 0; single && j < x->n; j++) {
-        x->base[j] = x->single[2][j];
-        x->shift[j] = x->single[3][j];
-    }
 }
 
 static void check_equation(const equation *x)
 {
-    const double rounding = x->dtype == HS_FLOAT32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    const double rounding = DBL_EPSILON / 2;
     const int64_t n = x->n;
     for (int64_t j = 0; j < n; j++) {
         long double f = 1;
