@@ -72,7 +72,9 @@ enum {
      * and need more operations in the second. */
     HS__BAND_NARROW = 32,
     HS__BAND_WIDE = 48,
-    HS__BAND_NARROW_BELOW = 1500
+    HS__BAND_NARROW_BELOW = 1500,
+    /* Matrices with fewer rows or columns are decomposed by NumPy, or the LAPACK behind. */
+    HS__SPECTRAL_ORDER = 300
 };
 
 /* ---- One loop or another --------------------------------------------------------------------- */

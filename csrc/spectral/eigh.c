@@ -85,9 +85,10 @@ static void place_stages(eigh_job *job, char *memory)
                                .n = n,
                                .d = job->chase.d,
                                .e = job->chase.e,
-                               .z = wanted ? job->z : NULL,
+                               .z = x->vectors, /* measured before there is z */
                                .ld = n};
     job->divide.work = hs__reserve(&room, (double)hs__divide_bytes(&job->divide), 1);
+    job->divide.z = job->z;
     job->bytes = room.bytes;
 }
 

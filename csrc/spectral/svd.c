@@ -123,11 +123,13 @@ static void place_stages(svd_job *job, char *memory)
     if (vectors) {
         job->chase.left = &job->side[0].kept;
         job->chase.right = &job->side[1].kept;
-        job->bidiagonal.u = job->side[0].z;
-        job->bidiagonal.v = job->side[1].z;
+        job->bidiagonal.u = x->u ? x->u : x->vh; /* measured before there are z */
+        job->bidiagonal.v = job->bidiagonal.u;
     }
     job->chase.work = hs__reserve(&room, (double)hs__general_band_bytes(&job->chase), 1);
     job->bidiagonal.work = hs__reserve(&room, (double)hs__bidiagonal_bytes(&job->bidiagonal), 1);
+    job->bidiagonal.u = job->side[0].z;
+    job->bidiagonal.v = job->side[1].z;
     job->bytes = room.bytes;
 }
 
