@@ -219,7 +219,7 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     m, n = a.shape[-2:]
     short, long = sorted((m, n))
     if (full and vectors) or long < _TALL * short or float(m * n) * short < _LEAST:
-        return _decomposed(resources.threads, a, full, vectors)
+        return decomposed(resources.threads, a, full, vectors)
     if m < n:
         if not vectors:
             return decomposition(resources, a.swapaxes(-1, -2), full, vectors)
@@ -228,13 +228,13 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     threads = resources.threads
     if not vectors:
         (r,) = qr.by_item(a, lambda x: (qr.triangle(threads, x),))
-        return _decomposed(threads, r, False, False)
+        return decomposed(threads, r, False, False)
     q, r = qr.by_item(a, lambda x: qr.parts(threads, x, "economic"))
-    u, s, vh = _decomposed(threads, r, False, True)
+    u, s, vh = decomposed(threads, r, False, True)
     return _multiplied(resources, q, u), s, vh
 
 
-def _decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> Any:
+def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> Any:
     """(u, s, vh), or s alone, without a QR factorisation before."""
     m, n = a.shape[-2:]
     k = min(m, n)
