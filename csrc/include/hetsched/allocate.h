@@ -117,6 +117,39 @@ HS_API hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times
                                  hs_pattern_method method, int64_t period, const int *cancel,
                                  int32_t *owner, double *step_costs, hs_certificate *certificate);
 
+/* Deals n block columns for workers whose times depend on the size of their parts. Step k updates
+ * the columns to its right; it costs the largest time of a worker for its own columns among them.
+ * The cost of a map is the sum over the steps.
+ *   n            block columns, 1 <= n < 2^31
+ *   steps        number of steps, 1 <= steps < n; 0 if n is 1. n - 1 unless the matrix has fewer
+ *                rows than columns
+ *   p            workers, 1 .. 2^24; steps * p * n <= 2^48
+ *   times        [steps * p * n] at (k * p + i) * n + c: the time of worker i for c columns in step
+ *                k, > 0, not NaN, in any dependence on k and c; infinite: impossible. Not read for
+ *                c = 0 and c > n - 1 - k
+ *   owner        [n] out: the worker of each block column. The first one is never updated: it goes
+ *                to the worker, of those with other columns, that ends step 0 first
+ *   step_costs   [steps] out
+ *   certificate  out: the bound is the sum of the least costs of the single steps
+ *                (hs_distribute_profile), or the cost, if no map is cheaper. The scope is "all
+ *                allocations" if it is optimal
+ * A shortest path through the numbers of columns that the workers can have: exact if there are few
+ * of them (up to 2^22 / (n p) in a step, such as 3 workers with 100 columns), else the cheapest are
+ * kept in each step. With times that are proportional to c it is the reversed list of
+ * hs_distribute_prefix. HS_ERROR_INFEASIBLE if no map was found, HS_ERROR_VALUE also if the cost
+ * overflows. Time of the bounds and O(2^22 p), memory O(n p + 2^22). */
+HS_API hs_status hs_pattern_profile(int64_t n, int64_t steps, int32_t p, const double *times,
+                                    const int *cancel, int32_t *owner, double *step_costs,
+                                    hs_certificate *certificate);
+
+/* Certificate of a given map with such times: its cost, with the sum of the least costs of the
+ * steps as the bound.
+ *   owner  [n] the worker of each block column; only possible numbers of columns
+ * Time of hs_distribute_profile for each step, memory O(n p). */
+HS_API hs_status hs_pattern_profile_certificate(int64_t n, int64_t steps, int32_t p,
+                                                const double *times, const int32_t *owner,
+                                                const int *cancel, hs_certificate *certificate);
+
 /* Kinds of factorisation. HS_LU: P A = L U with partial pivoting. HS_CHOLESKY: A = L L^H (m == n),
  * where a panel is the columns of L from the diagonal on, and only the lower triangle is computed.
  * HS_QR: A = Q R by blocks of Householder reflectors. */
