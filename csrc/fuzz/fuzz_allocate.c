@@ -205,6 +205,8 @@ static void lu(bytes *in)
     hs_factor_costs *given = pick_below(in, 3) ? &costs : NULL;
     if (pick_below(in, 2)) costs.panels = draw_values(in, p, taste_of(in));
     if (pick_below(in, 2)) costs.links = draw_values_or_zeros(in, (int64_t)p * p, taste_of(in));
+    const int by_steps = pick_below(in, 3) == 0;
+    if (by_steps) costs.steps = draw_values(in, (int64_t)blocks * p, taste_of(in));
     next_call(in);
     double *makespan = new_output(in, sizeof *makespan);
     double *work = new_output(in, sizeof *work);
@@ -242,6 +244,12 @@ static void lu(bytes *in)
         last = fmax(last, x->end);
     }
     HOLDS(last == *makespan && is_near(sum, *work, 1e-12));
+    double bound = 0.0;
+    const double *panel_times = given && costs.panels ? costs.panels : t;
+    if (by_steps && given &&
+        !hs_factor_profile_bound(HS_LU, m, n, block, p, costs.steps, panel_times, NULL, NULL,
+                                 &bound))
+        HOLDS(bound <= *makespan * (1 + 1e-9));
     for (int64_t k = 0; k < *messages; k++) {
         const hs_factor_message *x = &message[k];
         HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] &&

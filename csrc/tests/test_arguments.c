@@ -125,6 +125,11 @@ static hs_status lu_bound(void)
     return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one),
                            AT(1, &another));
 }
+static hs_status lu_profile_bound(void)
+{
+    return hs_factor_profile_bound(HS_LU, 9, 9, 3, P, AT(0, table), AT(1, times), stop, AT(3, &one),
+                                   AT(2, &another));
+}
 static hs_status lu_grid_deal(void)
 {
     return hs_lu_grid_deal(4, P, AT(0, times), AT(1, plan3), 5, stop, AT(2, ints));
@@ -1217,6 +1222,7 @@ static const struct {
     {"hs_pattern_profile", pattern_profile, 4, 0, 1},
     {"hs_pattern_profile_certificate", pattern_profile_certificate, 3, 0, 1},
     {"hs_factor_bound", lu_bound, 2, 2, 1},
+    {"hs_factor_profile_bound", lu_profile_bound, 3, 1, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},
     {"hs_lu_grid_bound", lu_grid_bound, 2, 0, 1},

@@ -182,8 +182,8 @@ typedef struct hs_factor_task {
 
 HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
-/* The costs of a step other than the updates. The time of an update is proportional to its
- * multiply-adds.
+/* The costs of a step other than the updates, and of updates if they differ from step to step. In a
+ * step the time of an update is proportional to its multiply-adds.
  *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no
  *               panel; NULL: the same as for an update
  *   links       [p * p] time per element from worker i to worker j at i * p + j, >= 0, finite;
@@ -193,11 +193,15 @@ HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *
  *               and computes at the same time, but it receives one message at a time, in the order
  *               of the panels.
  *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates
- *               of the step */
+ *               of the step
+ *   steps       [panels * p] time per multiply-add of an update of step k by worker i at k * p + i,
+ *               > 0; infinite only if the worker has none; NULL: the cycle-times. Not with owners in
+ *               both directions */
 typedef struct hs_factor_costs {
     const double *panels;
     const double *links;
     int32_t late_panel;
+    const double *steps;
 } hs_factor_costs;
 
 typedef struct hs_factor_message {
@@ -247,8 +251,25 @@ HS_API hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t blo
                                  const double *cycle_times, const double *panel_times, int32_t grid,
                                  const int *cancel, double *ideal, double *bound);
 
+/* Computes a lower bound on the makespan of all owner maps by columns, if the times of updates
+ * differ from step to step and depend on the map.
+ *   least        [panels * p] least time per multiply-add of an update of step k by worker i, at k *
+ *                p + i, > 0; infinite: the worker can do none. Each step with updates needs a worker
+ *                that can do them
+ *   panel_times  [p] time per multiply-add of a panel, > 0; infinite for a worker that cannot
+ *                factor one, but not for all
+ *   ideal        out, or NULL: a bound on the time if the work of each step is divided perfectly
+ *   bound        out: the larger of `ideal` and the critical path, as in hs_factor_bound
+ * Any prices of the workers' time give such a bound: the price of the cheapest division of all
+ * work / the sum of the prices. `ideal` is the largest of the bounds of up to 100 prices; with the
+ * same times in all steps and panels it is the work over the speeds. HS_ERROR_VALUE also if the
+ * bound overflows. Time O(2^24 + p panels), memory O(p). */
+HS_API hs_status hs_factor_profile_bound(int32_t kind, int64_t m, int64_t n, int64_t block,
+                                         int32_t p, const double *least, const double *panel_times,
+                                         const int *cancel, double *ideal, double *bound);
+
 /* Certificate of an owner map: the makespan of hs_factor_simulate, with hs_factor_bound as the
- * bound. Time and memory as for both functions. */
+ * bound. No costs->steps. Time and memory as for both functions. */
 HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
                                        const double *cycle_times, const int32_t *owner,
                                        int32_t grid, const hs_factor_costs *costs,
