@@ -1,5 +1,4 @@
-/* hs_pattern_profile: the block columns of LU for workers whose times depend on the size of their
- * parts.
+/* hs_pattern_profile: the block columns of LU for workers with times by the size of their parts.
  *
  * The columns are dealt from the last one back. After s columns the numbers of columns of all
  * workers are a point with the sum s. The map costs the sum, over its points, of the largest time

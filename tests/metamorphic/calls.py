@@ -202,9 +202,9 @@ CALLS: dict[str, Call] = {
     ),
     "lu_pattern": Call(
         hs.lu_pattern,
-        ("cycle_times",),
+        ("cycle_times", "profiles"),
         ("speeds",),
-        workers=("cycle_times", "speeds"),
+        workers=("cycle_times", "speeds", "profiles"),
         useless={"cycle_times": math.inf, "speeds": 0.0},
         rankings=(("pattern", "cyclic"), ("pattern", "contiguous")),
         honours=_owners,

@@ -117,8 +117,8 @@ HS_API hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times
                                  hs_pattern_method method, int64_t period, const int *cancel,
                                  int32_t *owner, double *step_costs, hs_certificate *certificate);
 
-/* Deals n block columns for workers whose times depend on the size of their parts. Step k updates
- * the columns to its right; it costs the largest time of a worker for its own columns among them.
+/* Deals n block columns for workers with times by the size of their parts. Step k updates the
+ * columns to its right; it costs the largest time of a worker for its own columns among them.
  * The cost of a map is the sum over the steps.
  *   n            block columns, 1 <= n < 2^31
  *   steps        number of steps, 1 <= steps < n; 0 if n is 1. n - 1 unless the matrix has fewer
