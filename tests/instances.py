@@ -416,7 +416,8 @@ def _redistribute(rng: np.random.Generator) -> Given:
     before, after = np.zeros((2, p), int)
     for counts in (before, after):
         counts[ring] = rng.multinomial(items, rng.dirichlet(np.full(len(ring), 0.7)))
-    return (before.tolist(), after.tolist(), _links(rng, p, 3.0)), {
+    latencies = {"latencies": _links(rng, p, 3.0)} if rng.random() < 0.3 else {}
+    return (before.tolist(), after.tolist(), _links(rng, p, 3.0)), latencies | {
         "ring": ring.tolist(),
         "volume": float(rng.choice([1.0, 0.25])),
         "one_way": bool(rng.random() < 0.3),

@@ -353,7 +353,7 @@ CALLS: dict[str, Call] = {
             "overheads": 1.0,
         },
     ),
-    "redistribute": Call(hs.redistribute, ("links",), honours=_asked_items),
+    "redistribute": Call(hs.redistribute, ("links", "latencies"), honours=_asked_items),
     "plan_product": Call(
         hs.plan_product,
         ("platform",),
