@@ -137,7 +137,16 @@ _HINTS = _LIMITS | {
             "[[[0, 0, 0], [0, 1, 2]], 3, 4]",
             "[([1, 9], [2, 8], [[1, 9], [8, float('inf')]]), 3, 4]",
         ]
-        for name in ("partition_profile", "plan_matmul")
+        for name in (
+            "partition_profile",
+            "plan_matmul",
+            "lu_pattern",
+            "plan_lu",
+            "plan_factor",
+            "Pool.plan",
+            "Pool.plan_lu",
+            "Pool.plan_factor",
+        )
     },
     "map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],
     "Pool.map_tasks.tasks": ["[1, 2, 3]", "range(5)", "[]"],

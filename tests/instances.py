@@ -128,19 +128,25 @@ def _profile(rng: np.random.Generator) -> Given:
     return (n, profiles), options
 
 
-def _profile_zones(rng: np.random.Generator) -> Given:
-    m, n, p = few(rng, 12, 1), few(rng, 12, 1), size(rng, 5)
+def _zone_profiles(rng: np.random.Generator, m: int, n: int, p: int) -> list[Any]:
+    """Numbers, tables that are not monotone, and points."""
     profiles: list[Any] = []
     for base in positives(rng, p, 6):
         kind = int(rng.integers(3))
         if kind == 0:
             profiles.append(float(base))
-        elif kind == 1:  # not monotone
+        elif kind == 1:
             profiles.append((rng.uniform(0.5, 2, (m + 1, n + 1)) * base).tolist())
         else:
             sides = [np.sort(rng.choice(np.arange(1, 20), 2, replace=False)) for _ in range(2)]
             points = rng.uniform(0.5, 2, (2, 2)) * base
             profiles.append((*(side.tolist() for side in sides), points.tolist()))
+    return profiles
+
+
+def _profile_zones(rng: np.random.Generator) -> Given:
+    m, n, p = few(rng, 12, 1), few(rng, 12, 1), size(rng, 5)
+    profiles = _zone_profiles(rng, m, n, p)
     options: dict[str, Any] = {}
     if rng.random() < 0.3:
         options["memory"] = [None, *rng.integers(0, m * n + 2, p - 1).tolist()]
@@ -150,6 +156,9 @@ def _profile_zones(rng: np.random.Generator) -> Given:
 
 
 def _lu_pattern(rng: np.random.Generator) -> Given:
+    if rng.random() < 0.25:
+        n = few(rng, 16, 1)
+        return (n,), {"profiles": _zone_profiles(rng, n, n, size(rng, 4))}
     method = str(rng.choice(["pattern", "pattern", "cyclic", "contiguous"]))
     period = int(rng.integers(1, 12)) if method == "pattern" and rng.random() < 0.4 else None
     return (few(rng, 60, 1),), {
@@ -198,6 +207,12 @@ def _plan_lu(rng: np.random.Generator) -> Given:
     if rng.random() < 0.2 and "link_costs" not in options:
         rows = -(-rank // block) + -(-(m - rank) // block)
         options["owner"] = rng.choice(able, (rows, count))
+    if rng.random() < 0.2:
+        blocks = max(m, n) // block + 2
+        owner = str(rng.choice(["pattern", "cyclic"]))
+        kept = {name: options[name] for name in ("block", "look_ahead", "dtype")}
+        profiles = _zone_profiles(rng, blocks, blocks, p)
+        return (m, n), {**kept, "owner": owner, "profiles": profiles}
     return (m, n), options
 
 
@@ -401,7 +416,8 @@ def _redistribute(rng: np.random.Generator) -> Given:
     before, after = np.zeros((2, p), int)
     for counts in (before, after):
         counts[ring] = rng.multinomial(items, rng.dirichlet(np.full(len(ring), 0.7)))
-    return (before.tolist(), after.tolist(), _links(rng, p, 3.0)), {
+    latencies = {"latencies": _links(rng, p, 3.0)} if rng.random() < 0.3 else {}
+    return (before.tolist(), after.tolist(), _links(rng, p, 3.0)), latencies | {
         "ring": ring.tolist(),
         "volume": float(rng.choice([1.0, 0.25])),
         "one_way": bool(rng.random() < 0.3),

@@ -215,7 +215,7 @@ hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t bloc
                                 hs_certificate *certificate)
 {
     double value, bound;
-    if (!certificate) return HS_ERROR_VALUE;
+    if (!certificate || (costs && costs->steps)) return HS_ERROR_VALUE;
     hs_status status = hs_factor_simulate(kind, m, n, block, p, cycle_times, owner, grid, costs,
                                           cancel, &value, NULL, NULL, NULL, NULL, NULL);
     if (!status)

@@ -82,6 +82,19 @@ double hs__panel_elements(const hs__factor_blocks *b, int32_t k)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+/* Whether all times of steps are positive, and finite where a worker has updates. */
+static int are_valid_steps(const double *steps, const hs__factor_blocks *blocks, int32_t p,
+                           const int32_t *owner)
+{
+    for (int32_t k = 0; k < blocks->panels; k++) {
+        const double *times = steps + (int64_t)k * p;
+        if (!hs__valid_times(p, times)) return 0;
+        for (int32_t j = k + 1; j < blocks->count; j++)
+            if (isinf(times[owner[j]])) return 0;
+    }
+    return 1;
+}
+
 int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks *blocks, int32_t p,
                            const int32_t *owner)
 {
@@ -91,6 +104,7 @@ int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks
         return 0;
     for (int32_t k = 0; k < blocks->panels && costs->panels; k++)
         if (isinf(costs->panels[owner[k]])) return 0;
+    if (costs->steps && !are_valid_steps(costs->steps, blocks, p, owner)) return 0;
     return costs->late_panel == 0 || costs->late_panel == 1;
 }
 
@@ -145,7 +159,8 @@ typedef struct {
     hs__factor_map map;
     hs__factor_ports ports;
     const double *cycle_times, *panel_times;
-    double *now; /* [p] when each worker is free */
+    const double *steps; /* of hs_factor_costs, or NULL */
+    double *now;         /* [p] when each worker is free */
     /* [p] when each worker has the panel of the step; without links [0] holds for all */
     double *ready;
     double *starts;  /* [p] of the messages */
@@ -158,11 +173,18 @@ typedef struct {
     double end, work;
 } schedule;
 
+/* Returns the times per multiply-add of the workers for a task. */
+static const double *times_of(const schedule *s, int32_t k, int32_t j)
+{
+    if (k == j) return s->panel_times;
+    return s->steps ? s->steps + (int64_t)k * s->map.p : s->cycle_times;
+}
+
 /* Adds a task that starts at `ready` at the earliest; returns its end. */
 static double add_task(schedule *s, int32_t k, int32_t j, int32_t worker, double work, double ready)
 {
     const double start = fmax(s->now[worker], ready);
-    const double end = start + work * (k == j ? s->panel_times : s->cycle_times)[worker];
+    const double end = start + work * times_of(s, k, j)[worker];
     s->now[worker] = end;
     if (s->tasks)
         s->tasks[s->count] = (hs_factor_task){
@@ -264,7 +286,7 @@ static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t 
     if (!owns_nothing_infinite(&s->map, s->cycle_times) ||
         !hs__factor_valid_costs(costs, b, p, s->map.column))
         return HS_ERROR_VALUE;
-    if (grid && costs && costs->links) return HS_ERROR_VALUE;
+    if (grid && costs && (costs->links || costs->steps)) return HS_ERROR_VALUE;
     s->now = calloc(3 * all + 2 * count, sizeof *s->now);
     s->order = malloc(all * sizeof *s->order);
     if (!s->now || !s->order) return HS_ERROR_MEMORY;
@@ -290,6 +312,7 @@ hs_status hs_factor_simulate(int32_t kind, int64_t m, int64_t n, int64_t block, 
     if (!hs__valid_times(p, cycle_times)) return HS_ERROR_VALUE;
     schedule s = {.cycle_times = cycle_times,
                   .panel_times = costs && costs->panels ? costs->panels : cycle_times,
+                  .steps = costs ? costs->steps : NULL,
                   .tasks = tasks,
                   .messages = messages};
     hs_status status = open_schedule(&s, &b, p, owner, grid, costs);

@@ -61,11 +61,12 @@ static int is_valid(const hs_factor *x, const double *pace, const hs_pool *pool,
         return 0;
     if (!hs__factor_blocks_init(blocks, x->kind, x->m, x->n, block_of(x, hs__pool_cuts_for(pool))))
         return 0;
-    if (x->grid && (x->grid != 1 || !x->owner || x->cooperative || (x->costs && x->costs->links)))
+    if (x->grid && (x->grid != 1 || !x->owner || x->cooperative ||
+                    (x->costs && (x->costs->links || x->costs->steps))))
         return 0;
     for (int32_t i = 0; x->owner && !x->grid && i < blocks->count; i++)
         if (x->owner[i] < 0 || x->owner[i] >= workers) return 0;
-    return !x->costs || !(x->costs->panels || x->costs->links) || pace;
+    return !x->costs || !(x->costs->panels || x->costs->links || x->costs->steps) || pace;
 }
 
 /* Does a small LU or Cholesky factorisation with the loops of stacks. */

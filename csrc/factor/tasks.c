@@ -103,6 +103,9 @@ void hs__task_end(hs__tasks *tasks, hs__member *self, int32_t k, int32_t block, 
         start = self->deadline;
         if (k == block && costs && costs->panels)
             hs__sleep_until(self, self->deadline += work * costs->panels[self->worker]);
+        else if (k != block && costs && costs->steps)
+            hs__sleep_until(self, self->deadline +=
+                                  work * costs->steps[(int64_t)k * tasks->workers + self->worker]);
         else hs__keep_pace(self, work * hs_flops_per_update(tasks->x.type.dtype));
         if (k == block && tasks->sent) {
             const size_t at = due_at(tasks, k, 0);

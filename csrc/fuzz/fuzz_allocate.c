@@ -154,6 +154,34 @@ static void prefix(bytes *in)
     if (!planned) HOLDS(proof->bound <= proof->value);
 }
 
+static void pattern_profile(bytes *in)
+{
+    const int32_t n = draw_small(in, pick_below(in, 4) ? 6 : 20), p = draw_small(in, 4);
+    const int32_t steps = pick_below(in, 4) ? n - 1 : draw_small(in, 20);
+    const taste kind = taste_of(in);
+    const int64_t entries = n > 0 && steps > 0 && p > 0 ? (int64_t)steps * p * n : 0;
+    double *times = draw_values(in, entries, kind);
+    const unsigned holes = take_byte(in);
+    for (int64_t e = 0; e < entries && holes > 128; e++)
+        if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
+    int32_t *owner = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
+    double *step_costs = new_output(in, (size_t)(steps > 0 ? steps : 0) * sizeof *step_costs);
+    hs_certificate *proof = new_output(in, sizeof *proof);
+    const hs_status status = hs_pattern_profile(n, steps, p, times, NULL, owner, step_costs, proof);
+    planner_status(in, status, HS_ERROR_INFEASIBLE);
+    if (status) return;
+    double sum = 0.0;
+    for (int32_t k = 0; k < n; k++) HOLDS(owner[k] >= 0 && owner[k] < p);
+    for (int32_t k = 0; k < steps; k++) sum += step_costs[k];
+    HOLDS(proof->value == sum && proof->bound <= sum);
+    next_call(in);
+    hs_certificate *again = new_output(in, sizeof *again);
+    const hs_status certified =
+        hs_pattern_profile_certificate(n, steps, p, times, owner, NULL, again);
+    planner_status(in, certified, 0);
+    HOLDS(!certified && again->value == sum && again->bound <= proof->bound);
+}
+
 /* ---- LU -------------------------------------------------------------------------------------- */
 
 static void lu(bytes *in)
@@ -177,6 +205,8 @@ static void lu(bytes *in)
     hs_factor_costs *given = pick_below(in, 3) ? &costs : NULL;
     if (pick_below(in, 2)) costs.panels = draw_values(in, p, taste_of(in));
     if (pick_below(in, 2)) costs.links = draw_values_or_zeros(in, (int64_t)p * p, taste_of(in));
+    const int by_steps = pick_below(in, 3) == 0;
+    if (by_steps) costs.steps = draw_values(in, (int64_t)blocks * p, taste_of(in));
     next_call(in);
     double *makespan = new_output(in, sizeof *makespan);
     double *work = new_output(in, sizeof *work);
@@ -214,6 +244,12 @@ static void lu(bytes *in)
         last = fmax(last, x->end);
     }
     HOLDS(last == *makespan && is_near(sum, *work, 1e-12));
+    double bound = 0.0;
+    const double *panel_times = given && costs.panels ? costs.panels : t;
+    if (by_steps && given &&
+        !hs_factor_profile_bound(HS_LU, m, n, block, p, costs.steps, panel_times, NULL, NULL,
+                                 &bound))
+        HOLDS(bound <= *makespan * (1 + 1e-9));
     for (int64_t k = 0; k < *messages; k++) {
         const hs_factor_message *x = &message[k];
         HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] &&
@@ -388,5 +424,5 @@ static void wavefront(bytes *in)
     if (!planned) HOLDS(proof->bound <= proof->value);
 }
 
-HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, lu, grid,
-        wavefront)
+HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, pattern_profile,
+        lu, grid, wavefront)

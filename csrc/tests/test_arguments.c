@@ -110,10 +110,25 @@ static hs_status pattern_best(void)
     return hs_pattern_best(5, P, AT(0, times), HS_PATTERN_CONTIGUOUS, 0, stop, AT(1, ints),
                            AT(2, reals), AT(3, &certificate));
 }
+static hs_status pattern_profile(void)
+{
+    return hs_pattern_profile(2, 1, P, AT(0, table), stop, AT(1, ints), AT(2, reals),
+                              AT(3, &certificate));
+}
+static hs_status pattern_profile_certificate(void)
+{
+    return hs_pattern_profile_certificate(2, 1, P, AT(0, table), AT(1, owner), stop,
+                                          AT(2, &certificate));
+}
 static hs_status lu_bound(void)
 {
     return hs_factor_bound(HS_LU, 9, 9, 3, P, AT(0, times), AT(2, times), 0, stop, AT(3, &one),
                            AT(1, &another));
+}
+static hs_status lu_profile_bound(void)
+{
+    return hs_factor_profile_bound(HS_LU, 9, 9, 3, P, AT(0, table), AT(1, times), stop, AT(3, &one),
+                                   AT(2, &another));
 }
 static hs_status lu_grid_deal(void)
 {
@@ -1243,7 +1258,10 @@ static const struct {
     {"hs_partition_profile_certificate", partition_profile_certificate, 3, 0, 1},
     {"hs_zone_times", zone_times, 4, 0, 0},
     {"hs_pattern_certificate", pattern_certificate, 3, 0, 1},
+    {"hs_pattern_profile", pattern_profile, 4, 0, 1},
+    {"hs_pattern_profile_certificate", pattern_profile_certificate, 3, 0, 1},
     {"hs_factor_bound", lu_bound, 2, 2, 1},
+    {"hs_factor_profile_bound", lu_profile_bound, 3, 1, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
     {"hs_lu_grid_evaluate", lu_grid_evaluate, 3, 2, 1},
     {"hs_lu_grid_bound", lu_grid_bound, 2, 0, 1},

@@ -86,8 +86,8 @@ static void times(hs_pool *pool, int kind, const double *panels, int32_t late)
     double panel_pace[P], finish[P], lateness[P], makespan, work;
     double last = 0;
     for (int i = 0; i < P && panels; i++) panel_pace[i] = panels[i] * unit;
-    const hs_factor_costs costs = {panels, NULL, late};
-    const hs_factor_costs paced = {panels ? panel_pace : NULL, NULL, late};
+    const hs_factor_costs costs = {.panels = panels, .late_panel = late};
+    const hs_factor_costs paced = {.panels = panels ? panel_pace : NULL, .late_panel = late};
     static hs_event events[EVENTS];
     static hs_factor_task tasks[EVENTS];
     int64_t count;

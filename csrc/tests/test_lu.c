@@ -339,6 +339,27 @@ static void costs(void)
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                              NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all.links = NULL;
+    /* times of steps: update (0, 1) takes 1500 * 4, (0, 2) 1500 * 3 and (1, 2) 500 * 5 */
+    double steps[] = {3, 4, 5, INFINITY};
+    all = (hs_factor_costs){.panels = panels, .steps = steps};
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
+                             tasks, &count, NULL, NULL) == HS_OK);
+    const double next = ready + 6000 + 3 * second;
+    const double by_steps[] = {ready, ready + 6000, next, ready + 4500, next + 2500};
+    for (int i = 0; i < 5; i++) CHECK(fabs(tasks[i].end - by_steps[i]) < 1e-9 * by_steps[i]);
+    makespan = -1;
+    hs_certificate certificate;
+    CHECK(hs_factor_certificate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &certificate) ==
+          HS_ERROR_VALUE);
+    const int32_t squares[] = {0, 1, 0, 0, 1, 0};
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, squares, 1, &all, NULL, &makespan, NULL,
+                             NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    for (int i = 0; i < 3; i++) {
+        steps[2] = (const double[]){INFINITY, NAN, 0}[i]; /* worker 0 has update (1, 2) */
+        CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
+                                 NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
+    }
+    all = (hs_factor_costs){0};
     all.late_panel = 2;
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                              NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
@@ -385,18 +406,28 @@ static void ports(void)
 }
 
 /* The emulated clock: the workers end when the simulation says. */
-static void pacing(hs_pool *pool, const double *panels, const double *links, int late_panel)
+static void pacing(hs_pool *pool, const double *panels, const double *links, int late_panel,
+                   int by_steps)
 {
     enum { N = 60, BLOCK = 6 };
     const double times[] = {3, 5, 8};
     const double unit = 1e-6;
     const double pace[] = {3 * unit / 2, 5 * unit / 2, 8 * unit / 2};
-    double panel_pace[3], link_pace[9];
+    double panel_pace[3], link_pace[9], steps[30], step_pace[30];
     for (int i = 0; i < 3 && panels; i++) panel_pace[i] = panels[i] * unit;
     for (int i = 0; i < 9 && links; i++) link_pace[i] = links[i] * unit;
-    const hs_factor_costs costs = {panels, links, late_panel};
-    const hs_factor_costs paced = {panels ? panel_pace : NULL, links ? link_pace : NULL,
-                                   late_panel};
+    for (int i = 0; i < 30; i++) {
+        steps[i] = times[i % 3] * (1 + (i / 3) % 4);
+        step_pace[i] = steps[i] * unit;
+    }
+    const hs_factor_costs costs = {.panels = panels,
+                                   .links = links,
+                                   .late_panel = late_panel,
+                                   .steps = by_steps ? steps : NULL};
+    const hs_factor_costs paced = {.panels = panels ? panel_pace : NULL,
+                                   .links = links ? link_pace : NULL,
+                                   .late_panel = late_panel,
+                                   .steps = by_steps ? step_pace : NULL};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};
     static double a[N * N];
     int32_t pivots[N];
@@ -523,9 +554,14 @@ static void refusals(hs_pool *pool)
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE); /* not at real speed */
     given = (hs_factor_costs){.links = free_links};
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    const double bad_steps[6] = {1, 1, 0, 1, 1, 1};
+    given = (hs_factor_costs){.steps = bad_steps};
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     given = (hs_factor_costs){.panels = pace};
     run.boxes.cooperative = 0;
     run.options.pace = speeds;
+    CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
+    given = (hs_factor_costs){.steps = bad_steps};
     CHECK(run_lu(pool, &lu, &run) == HS_ERROR_VALUE);
     given = (hs_factor_costs){.late_panel = -1};
     run = plain;
@@ -927,10 +963,10 @@ int main(void)
             const double panels[] = {9, 4, 8};
             const double links[] = {0, 300, 500, 200, 0, 900, 400, 100, 0};
             for (int late = 0; late < 2; late++) {
-                pacing(pool, NULL, NULL, late);
-                pacing(pool, panels, NULL, late);
-                pacing(pool, NULL, links, late);
-                pacing(pool, panels, links, late);
+                pacing(pool, NULL, NULL, late, 0);
+                pacing(pool, panels, NULL, late, 1);
+                pacing(pool, NULL, links, late, 1);
+                pacing(pool, panels, links, late, 0);
             }
             cancelling(pool);
             refusals(pool);

@@ -322,6 +322,26 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
     return array.astype(np.int64)
 
 
+def links(name: str, given: Any, columns: str, nodes: int) -> NDArray[np.float64]:
+    """(m, 3) two different nodes and a number for each link; none for an empty list.
+
+    columns : what the numbers mean, for error messages.
+    """
+    if given is None:
+        raise TypeError(f"{name} must be given, as ({columns}) of each link")
+    table = reals(f"{name} must be triples of numbers, got {shown(given)}", given)
+    if table.shape == (0,):
+        return np.zeros((0, 3))
+    if table.ndim != 2 or table.shape[1] != 3:
+        raise ValueError(f"{name} must have shape (m, 3) with {columns}, got {table.shape}")
+    if len(table):
+        ends = integers(name, table[:, :2], low=0, high=nodes - 1)
+        if (own := ends[:, 0] == ends[:, 1]).any():
+            k = int(np.argmax(own))
+            raise ValueError(f"{name}[{k}] leads from node {ends[k, 0]} to itself")
+    return table
+
+
 def owners(
     name: str, given: Any, shape: tuple[int, ...], times: NDArray[np.float64]
 ) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InfeasibleError
 from .ffi import (
     LONG,
     buffer,
@@ -78,6 +79,8 @@ def _certified(call: Callable[[Any, Any], int], objective: str, long: bool) -> d
     proof = ffi.new("hs_certificate *")
     try:
         cancellable(lambda cancel: call(cancel, proof), long)
+    except InfeasibleError:
+        raise
     except ValueError:
         return {objective: math.inf, "bound": math.inf, "optimal": False, "scope": ""}
     return certificate(proof, objective)
@@ -118,6 +121,36 @@ def pattern(
         lambda cancel, proof: lib.hs_pattern_best(*given, cancel, *found, proof), "cost", n > LONG
     )
     return step_costs, proof
+
+
+def pattern_profile(owner: NDArray[np.int32], times: NDArray[np.float64]) -> dict[str, Any]:
+    """Certificate of hs_pattern_profile, which fills owner; times: (steps, p, n)."""
+    given, costs = _steps(owner, times), doubles(np.empty(len(times)))
+    return _certified(
+        lambda cancel, proof: lib.hs_pattern_profile(*given, cancel, int32s(owner), costs, proof),
+        "cost",
+        times.size > LONG // 100,
+    )
+
+
+def pattern_profile_certificate(
+    owner: NDArray[np.int32], times: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Certificate of hs_pattern_profile_certificate; times: (steps, p, n)."""
+    given = *_steps(owner, times), int32s(owner)
+    return _certified(
+        lambda cancel, proof: lib.hs_pattern_profile_certificate(*given, cancel, proof),
+        "cost",
+        times.size > LONG // 100,
+    )
+
+
+def _steps(owner: NDArray[np.int32], times: NDArray[np.float64]) -> tuple[Any, ...]:
+    """n, steps, p and the times, row by row."""
+    steps, p, n = times.shape
+    if n != len(owner):
+        raise ValueError(f"times are of {n} block columns, owner has {len(owner)}")
+    return n, steps, p, doubles(times.reshape(-1), times.size)
 
 
 ORDERS = {"across": lib.HS_ROW_WISE, "along": lib.HS_COLUMN_WISE}
@@ -194,14 +227,15 @@ def factor_simulate(
     panel_times: NDArray[np.float64] | None = None,
     links: NDArray[np.float64] | None = None,
     late_panel: bool = False,
+    steps: NDArray[np.float64] | None = None,
 ) -> tuple[float, float, NDArray[Any], NDArray[Any]]:
     """Makespan, multiply-adds, tasks and messages of hs_factor_simulate.
 
-    times are per multiply-add, links per element.
+    times are per multiply-add, links per element; steps: (panels, p) times of updates.
     """
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
     p, owners = len(times), factor_owners(m, n, block, owner)
-    costs, alive = factor_costs(p, panel_times, links, late_panel)
+    costs, alive = factor_costs(p, panel_times, links, late_panel, steps)
     given = FACTORS[kind], m, n, block, p, doubles(times), owners, owner.ndim == 2, costs
 
     def call(tasks: Any, messages: Any) -> None:
@@ -241,6 +275,26 @@ def factor_bound(
     return ideal[0], bound[0]
 
 
+def factor_profile_bound(
+    kind: str,
+    m: int,
+    n: int,
+    block: int,
+    least: NDArray[np.float64],
+    panel_times: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Divided work and bound of hs_factor_profile_bound; least: (panels, p)."""
+    ideal, bound = ffi.new("double *"), ffi.new("double *")
+    p = len(panel_times)
+    times = doubles(least.reshape(-1), least.size), doubles(panel_times)
+    problem = FACTORS[kind], m, n, block, p, *times
+    cancellable(
+        lambda cancel: lib.hs_factor_profile_bound(*problem, cancel, ideal, bound),
+        least.size > LONG // 100,
+    )
+    return ideal[0], bound[0]
+
+
 def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
     """Owners of the blocks of columns, or of rows and columns, as hs_factor_blocks cuts them."""
     rows = factor_blocks(n, m, block) if owner.ndim == 2 else 1
@@ -252,13 +306,17 @@ def factor_costs(
     panel_times: NDArray[np.float64] | None,
     links: NDArray[np.float64] | None,
     late_panel: bool,
+    steps: NDArray[np.float64] | None = None,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The hs_factor_costs for p workers, and the objects that must stay alive with it."""
-    views = (
-        or_null(panel_times, doubles, p),
-        or_null(None if links is None else links.reshape(-1), doubles, p * p),
-    )
-    return ffi.new("hs_factor_costs *", (*views, late_panel)), views
+    """The hs_factor_costs for p workers, and the objects that must stay alive with it.
+
+    steps : (panels, p)
+    """
+    panels = or_null(panel_times, doubles, p)
+    own = or_null(None if links is None else links.reshape(-1), doubles, p * p)
+    updates = or_null(None if steps is None else steps.reshape(-1), doubles)
+    costs = ffi.new("hs_factor_costs *", (panels, own, late_panel, updates))
+    return costs, (panels, own, updates)
 
 
 _FACTOR_FIELDS = (

@@ -38,6 +38,7 @@ class Order:
     panel_pace: NDArray[np.float64] | None = None
     links: NDArray[np.float64] | None = None
     late_panel: bool = False
+    steps: NDArray[np.float64] | None = None  # (panels, workers) pace of updates, or None: pace
 
 
 _ANY = Order()
@@ -98,7 +99,9 @@ def _problem(
     owners = (
         ffi.NULL if owner is None else factor_owners(x.shape[0], x.shape[1], order.block, owner)
     )
-    costs, views = factor_costs(workers, order.panel_pace, order.links, order.late_panel)
+    costs, views = factor_costs(
+        workers, order.panel_pace, order.links, order.late_panel, order.steps
+    )
     fields = (
         FACTORS[kind],
         CODES[x.dtype.num],

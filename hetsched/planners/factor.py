@@ -16,8 +16,10 @@ from .._engine import allocate, factor
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, certified
 from ..platform import UNIT, Platform, Unit, whose
+from .factor_profile import deal_by_profiles, mean_update_times, workers_of
 from .lu_grid import LuGrid
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
+from .lu_profile import Profiles, columns_right
 
 #: A method of `lu_pattern`, its result, or the worker of each block of columns; a result of
 #: `lu_grid`, or the worker of each block.
@@ -56,7 +58,7 @@ class FactorPlan(Plan):
     messages : structured array
         panel, sender, receiver, start, end of each message; empty without links.
     cycle_times : (p,) float64 array
-        Time per gigaflop of an update.
+        Time per gigaflop of an update; from profiles, the mean of each worker's updates.
     panel_times : (p,) float64 array
         Time per gigaflop of a panel.
     links : (p, p) float64 array or None
@@ -66,6 +68,9 @@ class FactorPlan(Plan):
     ideal : float
         Time of the work divided perfectly over the speeds.
     dtype : str
+    step_cycle_times : (steps, p) float64 array or None
+        From profiles: time per gigaflop of the updates of each step, infinite for a worker without
+        any. Else None: cycle_times in all steps.
     """
 
     kind: str
@@ -82,6 +87,7 @@ class FactorPlan(Plan):
     look_ahead: bool
     ideal: float
     dtype: str
+    step_cycle_times: Times | None = None
 
     _table: ClassVar = {
         "kind": schema.Text(*KINDS),
@@ -100,6 +106,9 @@ class FactorPlan(Plan):
         "look_ahead": schema.Flag(),
         "ideal": schema.Real(),
         "dtype": schema.Text(*(dtype.name for dtype in DTYPES)),
+        "step_cycle_times": schema.Maybe(
+            schema.Array("f8", "*steps", low=schema.LEAST, high=math.inf)
+        ),
     }
 
     def _check(self) -> None:
@@ -113,7 +122,7 @@ class FactorPlan(Plan):
         if self.kind == "cholesky" and m != n:
             raise ValueError(f"shape must be square for a Cholesky factorisation, got {self.shape}")
         schema.require_owners("owner", owner, self.counts, self.cycle_times)
-        panels = min(owner.shape)
+        panels = -(-min(m, n) // self.block)
         for name, numbers, most in (
             ("tasks['panel']", self.tasks["panel"], panels),
             ("tasks['block']", self.tasks["block"], blocks),
@@ -123,6 +132,14 @@ class FactorPlan(Plan):
                 raise ValueError(
                     f"{name} must be less than {most}, the number of blocks, got {numbers.max()}"
                 )
+        rows = self.step_cycle_times
+        if rows is not None:
+            if rows.shape != (shape := (panels, len(self.counts))):
+                raise ValueError(f"step_cycle_times must have shape {shape}, got {rows.shape}")
+            if owner.ndim == 2:
+                raise ValueError("step_cycle_times must be None for owners of blocks")
+            if np.isinf(rows[columns_right(owner, rows.shape[1])[:panels] > 0]).any():
+                raise ValueError("step_cycle_times must be finite for workers with updates")
         for name, steps in (("tasks", self.tasks), ("messages", self.messages)):
             if (steps["start"] > steps["end"]).any():
                 raise ValueError(f"{name}['start'] must be at most {name}['end']")
@@ -144,16 +161,18 @@ class FactorPlan(Plan):
     def step_efficiency(self) -> NDArray[np.float64]:
         """(steps,) load balance of the updates of each step.
 
-        It is the time of perfectly divided updates / the time of the last worker.
+        It is the time of perfectly divided updates / the time of the last worker. From profiles,
+        they are divided at the speeds of the workers that have updates in the step.
         """
         steps = len(self.step_times)
         updates = self.tasks[self.tasks["panel"] != self.tasks["block"]]
         load = np.zeros((steps, len(self.names)))
         np.add.at(load, (updates["panel"], updates["worker"]), updates["flops"])
         with np.errstate(over="ignore", invalid="ignore"):
-            times = self.cycle_times / self.cycle_times.min()
+            times = self.cycle_times if self.step_cycle_times is None else self.step_cycle_times
+            times = times / times.min(axis=-1, keepdims=True)
             busy = np.where(load > 0, load, 0.0) * np.where(load > 0, times, 0.0)
-            shares = load.sum(axis=1) / (1.0 / times).sum() / busy.max(axis=1)
+            shares = load.sum(axis=1) / (1.0 / times).sum(axis=-1) / busy.max(axis=1)
         return check.frozen(np.where(busy.any(axis=1), shares, 1.0))
 
     @property
@@ -235,6 +254,7 @@ class FactorPlan(Plan):
         )
 
     def _on(self, platform: Platform) -> Plan:
+        """The same owners, with the same speeds in all steps."""
         times = platform.per(Unit.gigaflop(), "cycle_times: plan_factor").cycle_times
         with np.errstate(over="ignore", invalid="ignore"):
             panels = (
@@ -288,6 +308,7 @@ def plan_factor(
     panel_times: ArrayLike | None = None,
     link_costs: ArrayLike | None = None,
     look_ahead: bool = True,
+    profiles: Profiles | None = None,
 ) -> FactorPlan:
     """Schedule a factorisation with blocks of columns that are dealt to workers.
 
@@ -323,18 +344,27 @@ def plan_factor(
         worker to each. Default: the links of a Platform, otherwise messages take no time.
     look_ahead : bool
         If False, a worker factors the next panel only after all its updates of the step.
+    profiles : sequence of p, optional
+        The seconds in which each worker updates w block columns of h block rows with one panel, in
+        any of the forms of `partition_profile`: products of depth `block`, such as
+        `measure_zones(m, n, block, block=block)` measures. cycle_times is then left out, or a
+        Platform that only has links and names; block must be given; owner must be "pattern",
+        "cyclic" or a list of columns.
 
     Returns
     -------
     FactorPlan
         lower_bound is the larger of two bounds: the work divided perfectly over the speeds, and the
         critical path of all panels, each with the update of the next one, on the fastest worker.
-        Both hold for every owner with these blocks.
+        Both hold for every owner with these blocks. With profiles, each worker has in each step the
+        best speed that any number of block columns gives it.
 
     Raises
     ------
     ValueError, TypeError
         The message names the argument.
+    InfeasibleError
+        If no owners were found with parts that fit the profiles, or the given ones do not fit.
 
     Notes
     -----
@@ -351,6 +381,12 @@ def plan_factor(
     columns waits for all of them. The owner of a panel sends it to the workers that need it, one by
     one, first to the owner of the next panel. O(b^2 + b p) for b blocks.
 
+    With profiles, the owners are dealt as by `lu_pattern`. In a step all updates of a worker have
+    the speed that its profile has for all its block columns at the height of the step; a triangular
+    solve, and the parts of Cholesky and QR, have this speed, too. Without panel_times a panel has
+    the speed of one block column, the highest that fits. The plan has the mean of these speeds in
+    cycle_times; an emulated pool of `Platform.star(plan.cycle_times)` paces each step by its own.
+
     Examples
     --------
     >>> import hetsched as hs
@@ -364,7 +400,10 @@ def plan_factor(
     m, n = check.integer("m", m, low=0, high=_HIGH), check.integer("n", n, low=0, high=_HIGH)
     if isinstance(cycle_times, Platform):
         cycle_times = cycle_times.per(Unit.gigaflop(), "cycle_times: plan_factor")
-    times = check.cycle_times(cycle_times, speeds)
+    if profiles is None:
+        times = check.cycle_times(cycle_times, speeds)
+    else:
+        times = np.ones(workers_of(profiles, cycle_times, speeds))
     kind = check.choice("kind", kind, KINDS)
     if kind == "cholesky" and m != n:
         raise ValueError(f"n must be equal to m for a Cholesky factorisation, got {m} x {n}")
@@ -373,7 +412,16 @@ def plan_factor(
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
     panels = times if panel_times is None else _panel_times(panel_times, len(times))
     links = _links(link_costs, cycle_times, len(times))
-    block, owners, method = _deal(kind, m, n, times, owner, block, element)
+    flops = flops_per_update(element)
+    by_step = None
+    if profiles is None:
+        block, owners, method = _deal(kind, m, n, times, owner, block, element)
+    else:
+        block, given, method = _given_owners(m, n, len(times), owner, block)
+        blocks = _blocks(n, m, block), _blocks(m, n, block)
+        own = None if panel_times is None else panels
+        owners, by_step = deal_by_profiles(m, n, block, blocks, profiles, given, own, flops)
+        panels = by_step.panels
     columns = np.diagonal(owners) if owners.ndim == 2 else owners
     slow = np.isinf(panels[columns[: -(-min(m, n) // block)]])
     if slow.any():
@@ -383,14 +431,22 @@ def plan_factor(
         raise ValueError(
             "link_costs must be left out, or 0, for an owner of blocks in both directions"
         )
-    flops = flops_per_update(element)
     updates = _per_update("cycle_times", times, flops)
-    factoring = None if panel_times is None else _per_update("panel_times", panels, flops)
+    factoring = None if panels is times else _per_update("panel_times", panels, flops)
     waits = None if links is None else links * (element.itemsize / UNIT)
+    own_steps = None if by_step is None else _per_update("profiles", by_step.times, flops)
     makespan, _, raw, messages = allocate.factor_simulate(
-        kind, m, n, block, owners, updates, factoring, waits, not look_ahead
+        kind, m, n, block, owners, updates, factoring, waits, not look_ahead, own_steps
     )
-    ideal, bound = allocate.factor_bound(kind, m, n, block, updates, factoring, owners.ndim == 2)
+    if by_step is None:
+        ideal, bound = allocate.factor_bound(
+            kind, m, n, block, updates, factoring, owners.ndim == 2
+        )
+    else:
+        least = _per_update("profiles", by_step.least, flops)
+        ideal, bound = allocate.factor_profile_bound(
+            kind, m, n, block, least, _per_update("panel_times", panels, flops)
+        )
     if math.isfinite(makespan) and not math.isfinite(ideal):
         raise ValueError(
             "the work divided over the workers overflows:"
@@ -400,6 +456,8 @@ def plan_factor(
     for name in _FIELDS:
         tasks[name] = raw[name]
     tasks["flops"] = raw["work"] * flops
+    if by_step is not None:
+        times = mean_update_times(tasks, panels)
     return FactorPlan(
         method=method,
         **certified(bound, makespan=makespan),
@@ -416,6 +474,7 @@ def plan_factor(
         look_ahead=bool(look_ahead),
         ideal=ideal,
         dtype=element.name,
+        step_cycle_times=None if by_step is None else check.frozen(by_step.times),
         **whose(cycle_times, len(times)),
     )
 
@@ -432,12 +491,13 @@ def plan_lu(
     panel_times: ArrayLike | None = None,
     link_costs: ArrayLike | None = None,
     look_ahead: bool = True,
+    profiles: Profiles | None = None,
 ) -> FactorPlan:
     """`plan_factor` of kind "lu".
 
     Parameters
     ----------
-    m, n, cycle_times, speeds, owner, block, dtype, panel_times, link_costs, look_ahead :
+    m, n, cycle_times, speeds, owner, block, dtype, panel_times, link_costs, look_ahead, profiles :
         See `plan_factor`.
 
     Returns
@@ -463,6 +523,7 @@ def plan_lu(
         panel_times=panel_times,
         link_costs=link_costs,
         look_ahead=look_ahead,
+        profiles=profiles,
     )
 
 
@@ -471,7 +532,7 @@ def _per_update(name: str, times: Times, flops: float) -> Times:
     small = times * (flops / UNIT)
     if not small.all():
         raise ValueError(
-            f"{name}[{int(np.argmin(small))}] is too small: give times in a smaller unit"
+            f"{name}{check.first(small == 0)[1]} is too small: give times in a smaller unit"
         )
     return small
 
@@ -567,6 +628,24 @@ def _deal(
         where = ", ".join(str(int(i)) for i in np.argwhere(idle)[0])
         raise ValueError(f"owner[{where}] is a worker with an infinite cycle-time")
     return block, np.ascontiguousarray(owners, np.int32), method
+
+
+def _given_owners(
+    m: int, n: int, p: int, owner: Owner, block: int | None
+) -> tuple[int, NDArray[np.int32] | None, str]:
+    """What `_deal` returns, with profiles; no owners if they are to be dealt by them."""
+    if block is None:
+        raise ValueError("block must be given with profiles, which count in it")
+    if isinstance(owner, str) and owner not in ("pattern", "cyclic"):
+        raise ValueError(
+            f'owner must be "pattern", "cyclic" or the workers with profiles, got {owner!r}'
+        )
+    block, owners, method = _deal("lu", m, n, np.ones(p), owner, block, np.dtype(np.float64))
+    if owners.ndim == 2:
+        raise ValueError("owner must have one dimension with profiles")
+    if isinstance(owner, str) and owner == "pattern":
+        return block, None, "profiles"
+    return block, owners, method
 
 
 def _blocks(m: int, n: int, block: int) -> int:

@@ -112,7 +112,7 @@ class LuGrid(Plan):
 
         Panels and messages take no time.
         """
-        return update_steps(self.updates.tolist(), self.cycle_times, finish)
+        return update_steps(self.updates, self.cycle_times, finish)
 
     def to_chameleon(self, path: str | PathLike[str]) -> None:
         """Write the map as a custom distribution of Chameleon.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from .._base import check, schema
 from .._engine import allocate as engine
 from ..plan import Finish, Plan, Step, trusted
 from ..platform import Platform, whose
+from .lu_profile import Profiles, columns_right, deal_columns, mean_times, table_of
 
 PATTERNS = ("pattern", "cyclic", "contiguous")
 METHODS = ("best", *PATTERNS)
@@ -36,7 +36,10 @@ class LuPattern(Plan):
     period : int or None
         Block columns in a slice; None if there is only one.
     cycle_times : (p,) float64 array
-        Time to update one block column.
+        Time to update one block column; from profiles, the mean time of the updates of each worker.
+    times : (n - 1, p) float64 array or None
+        From profiles: the time of each worker in each step. Else None: block columns times
+        cycle_times.
     """
 
     owner: NDArray[np.int32]
@@ -45,6 +48,7 @@ class LuPattern(Plan):
     cost: float
     period: int | None
     cycle_times: NDArray[np.float64]
+    times: NDArray[np.float64] | None = None
 
     _value: ClassVar[str] = "cost"
     _table: ClassVar = {
@@ -54,12 +58,26 @@ class LuPattern(Plan):
         "cost": schema.Real(),
         "period": schema.Maybe(schema.Integer(1)),
         "cycle_times": schema.CYCLE_TIMES,
+        "times": schema.Maybe(schema.Array("f8", "n - 1", "p")),
     }
 
     def _check(self) -> None:
         schema.require_owners("owner", self.owner, self.counts, self.cycle_times)
         schema.require_able("counts", self.counts, self.cycle_times)
         schema.require_close("cost", self.cost, float(self.step_costs.sum()))
+        if self.times is None:
+            return
+        if not np.array_equal(self.step_costs, self.times.max(axis=1)):
+            raise ValueError("step_costs must be the largest times of the steps")
+        if ((self.times > 0) != (self._updates > 0)).any():
+            raise ValueError(
+                "times must be positive for the workers with updates, and 0 for the other workers"
+            )
+
+    @property
+    def _updates(self) -> NDArray[np.int64]:
+        """(n - 1, p) updates of each worker in each step."""
+        return columns_right(self.owner, len(self.counts))[:-1]
 
     def _on(self, platform: Platform) -> Plan:
         return lu_pattern(len(self.owner), platform, owner=self.owner)
@@ -73,27 +91,27 @@ class LuPattern(Plan):
 
         Panels and messages take no time.
         """
-        left = self.counts.tolist()
-        updates = []
-        for pivot in self.owner[:-1].tolist():
-            left[pivot] -= 1
-            updates.append(left.copy())
-        return update_steps(updates, self.cycle_times, finish)
+        return update_steps(self._updates, self.cycle_times, finish, self.times)
 
 
 def update_steps(
-    updates: Iterable[list[int]], cycle_times: NDArray[np.float64], finish: Finish
+    updates: NDArray[np.int64],
+    cycle_times: NDArray[np.float64],
+    finish: Finish,
+    times: NDArray[np.float64] | None = None,
 ) -> list[Step]:
     """The updates of each step of LU, which starts when the step before has ended.
 
-    updates : for each step, the number of updates of each worker.
+    updates : (steps, p) number of updates of each worker.
+    times : (steps, p) their times; None: in proportion to the cycle-times.
     """
+    if times is None:
+        times = np.zeros(updates.shape)
+        np.multiply(updates, cycle_times, out=times, where=updates > 0)
     steps: list[Step] = []
-    times, start = cycle_times.tolist(), 0.0
-    for k, counts in enumerate(updates):
-        ends = [
-            finish(i, start, count * times[i]) if count else start for i, count in enumerate(counts)
-        ]
+    start = 0.0
+    for k, (counts, own) in enumerate(zip(updates.tolist(), times.tolist(), strict=True)):
+        ends = [finish(i, start, own[i]) if count else start for i, count in enumerate(counts)]
         steps += [
             Step(i, "compute", start, ends[i], f"step {k}: {count} updates")
             for i, count in enumerate(counts)
@@ -111,6 +129,7 @@ def lu_pattern(
     speeds: ArrayLike | None = None,
     method: str = "best",
     owner: ArrayLike | None = None,
+    profiles: Profiles | None = None,
 ) -> LuPattern:
     """Deal n block columns of a matrix to workers, so that the updates of every step of LU or QR
     are balanced.
@@ -137,23 +156,35 @@ def lu_pattern(
     owner : (n,) array_like of int, optional
         The worker of each block column. They are certified as they are; the plan has method
         "given".
+    profiles : Platform or (p,) sequence, optional
+        In place of cycle-times: the time that each worker needs to update w block columns of h
+        block rows, in any of the forms of `partition_profile`, such as a function time(h, w). The
+        matrix has n block rows, so step k takes the times at h = n - 1 - k. The plan has method
+        "profiles".
 
     Returns
     -------
     LuPattern
         lower_bound is the sum of the least costs of the single steps, as if the blocks could be
         dealt anew before each. The pattern of one slice attains it in every step, so it is optimal
-        for any non-negative weights of the steps.
+        for any non-negative weights of the steps. With profiles no owners may attain it; the plan
+        is then optimal if all possible numbers of block columns were searched.
 
     Raises
     ------
     ValueError, TypeError
-        For NaN, zero or negative cycle-times, n or period below 1, an unknown method.
+        For NaN, zero or negative times, n or period below 1, an unknown method.
+    InfeasibleError
+        If no owners were found with parts that fit the profiles in every step, or the given ones do
+        not fit.
 
     Notes
     -----
     The dynamic programming algorithm of Beaumont, Boudet, Legrand, Rastello, Robert (2001), section
-    2.4, in O(n log p).
+    2.4, in O(n log p). With profiles, a shortest path through the numbers of block columns that the
+    workers can have. All are searched if a step has at most 2**22 / (n p) of them, such as with 3
+    workers and 100 block columns; otherwise the best ones are kept in each step. Functional
+    performance models: Lastovetsky, Reddy, Parallel Computing 33 (2007).
 
     Examples
     --------
@@ -163,9 +194,22 @@ def lu_pattern(
     ([2, 1, 0, 0, 1, 0, 2, 0, 1, 0], 83.0)
     >>> hs.lu_pattern(10, cycle_times=[3, 5, 8], method="cyclic").cost
     123.0
+
+    A GPU with room for 30 blocks, and a core:
+
+    >>> gpu = lambda h, w: np.where(h * w <= 30, 2.0 + 0.1 * h * w, np.inf)
+    >>> plan = hs.lu_pattern(10, profiles=[gpu, 1])
+    >>> plan.owner.tolist(), plan.optimal
+    ([0, 1, 1, 1, 1, 1, 0, 0, 0, 1], True)
     """
     check.amount_first("lu_pattern", "n", n, cycle_times)
     n = check.integer("n", n, low=1)
+    if profiles is not None:
+        if cycle_times is not None or speeds is not None:
+            raise ValueError("profiles must be given without cycle_times and speeds")
+        if period is not None or method != "best":
+            raise ValueError("profiles must be given without period and method")
+        return _by_profiles(n, profiles, owner)
     times = check.cycle_times(cycle_times, speeds)
     asked = check.choice("method", method, METHODS)
     if method == "best":
@@ -193,4 +237,26 @@ def lu_pattern(
         period=None if period is None or period >= n else period,
         cycle_times=check.frozen(times),
         **whose(cycle_times, len(times)),
+    )
+
+
+def _by_profiles(n: int, profiles: Profiles, owner: ArrayLike | None) -> LuPattern:
+    """The plan of `lu_pattern` from profiles."""
+    table = table_of(profiles, (max(n - 1, 1), max(n - 1, 1)))
+    p = len(table)
+    given = None if owner is None else check.owners("owner", owner, (n,), np.ones(p))
+    dealt = deal_columns(table, n, np.arange(n - 1, 0, -1), given)
+    updates = dealt.counts.sum(axis=0).astype(np.float64)
+    return trusted(
+        LuPattern,
+        method="profiles" if given is None else "given",
+        asked="best" if given is None else "",
+        **dealt.proof,
+        owner=check.frozen(dealt.owner),
+        counts=check.frozen(np.bincount(dealt.owner, minlength=p)),
+        step_costs=check.frozen(dealt.times.max(axis=1, initial=0.0)),
+        period=None,
+        cycle_times=check.frozen(mean_times(dealt.times.sum(axis=0), updates)),
+        times=check.frozen(dealt.times),
+        **whose(profiles, p) | {"unit": None},  # the times are of block columns
     )

@@ -1115,25 +1115,8 @@ def _corner(source: Any, shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _triples(links: Any, p: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    if links is None:
-        raise TypeError("links must be given, as (tail, head, time per element) of each link")
-    table = check.reals(f"links must be triples of numbers, got {links!r}", links)
-    if table.shape == (0,):
-        table = np.zeros((0, 3))
-    if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(
-            f"links must have shape (m, 3) with tail, head, time per element, got {table.shape}"
-        )
-    pairs = (
-        check.integers("links", table[:, :2], low=0, high=p - 1)
-        if len(table)
-        else np.zeros((0, 2), np.int64)
-    )
-    if (own := pairs[:, 0] == pairs[:, 1]).any():
-        raise ValueError(
-            f"links[{int(np.argmax(own))}] leads from node {pairs[np.argmax(own), 0]} to itself"
-        )
-    return pairs, table[:, 2].copy()
+    table = check.links("links", links, "tail, head, time per element", p)
+    return table[:, :2].astype(np.int64), table[:, 2].copy()
 
 
 def network_of(

@@ -23,6 +23,9 @@ from .ring import links_between, matrix_of
 _MOST = 2**53  # most items
 _MOST_TIME = 2.0**200  # of an item
 
+#: Volume of an item, (p, p) links and (p, p) latencies or None.
+_Costs = tuple[float, NDArray[np.float64], NDArray[np.float64] | None]
+
 
 class RingMessage(NamedTuple):
     """Items that one member of a ring sends to a neighbour.
@@ -65,6 +68,8 @@ class Redistribution(Plan):
         Whether items may pass between the last and the first member.
     links : (p, p) float64 array
         Time per unit of volume from row to column.
+    latencies : (p, p) float64 array or None
+        Additional time of each item from row to column; None if there is none.
     """
 
     ring: NDArray[np.int64]
@@ -77,6 +82,7 @@ class Redistribution(Plan):
     one_way: bool
     rotate: bool
     links: NDArray[np.float64]
+    latencies: NDArray[np.float64] | None = None
 
     _scale: ClassVar[str] = "links"
     _table: ClassVar = {
@@ -90,6 +96,7 @@ class Redistribution(Plan):
         "one_way": schema.Flag(),
         "rotate": schema.Flag(),
         "links": schema.Array("f8", "p", "p"),
+        "latencies": schema.Maybe(schema.Array("f8", "p", "p", high=_MOST_TIME)),
     }
 
     def _check(self) -> None:
@@ -98,9 +105,9 @@ class Redistribution(Plan):
             raise ValueError("ring must contain at least one worker, and no worker twice")
         for name, counts in (("before", self.before), ("after", self.after)):
             _require_members(name, counts, self.ring)
-        _require_times(self.volume, self.links, self.ring)
+        moves = self._moves(self.links)
         try:
-            makespan, _ = self._moves(self.links).certificate(self.flows, self.next_first)
+            makespan, _ = moves.certificate(self.flows, self.next_first)
         except ValueError:
             raise ValueError(
                 "flows must lead from `before` to `after`, across the edges that one_way and rotate"
@@ -109,14 +116,16 @@ class Redistribution(Plan):
         schema.require_close("makespan", self.makespan, makespan)
 
     def _moves(self, links: NDArray[np.float64]) -> Moves:
-        return _moves(
-            self.ring, self.before, self.after, self.volume, links, self.one_way, self.rotate
-        )
+        costs = self.volume, links, self.latencies
+        return _moves(self.ring, self.before, self.after, costs, self.one_way, self.rotate)
+
+    def _times(self, senders: Any, receivers: Any) -> NDArray[np.float64]:
+        """Time of an item from each sender to its receiver."""
+        return _item_times((self.volume, self.links, self.latencies), senders, receivers)
 
     def _on(self, platform: Platform) -> Plan:
         """The same flows in the same order; messages take as long as the links of the platform."""
         links = links_between(platform)
-        _require_times(self.volume, links, self.ring)
         makespan, bound = self._moves(links).certificate(self.flows, self.next_first)
         return self._carried(platform, makespan, bound, links=check.frozen(links))
 
@@ -131,7 +140,7 @@ class Redistribution(Plan):
             self.flows, self.next_first
         )
         senders, receivers = self.ring[senders], self.ring[receivers]
-        times = self.volume * self.links[senders, receivers]
+        times = self._times(senders, receivers)
         ends = starts + (items - 1) * periods + times
         columns = (senders, receivers, items, starts, ends, periods)
         found = [RingMessage(*row) for row in zip(*(x.tolist() for x in columns), strict=True)]
@@ -144,7 +153,7 @@ class Redistribution(Plan):
         """
         steps: list[Step] = []
         for sender, receiver, items, start, end, period in self.messages:
-            time = self.volume * float(self.links[sender, receiver])
+            time = float(self._times(sender, receiver))
             if time == 0.0:
                 continue
             apart = items if period > time else 1
@@ -171,6 +180,7 @@ def redistribute(
     volume: float = 1.0,
     one_way: bool = False,
     rotate: bool = True,
+    latencies: ArrayLike | None = None,
 ) -> Redistribution:
     """Move the items of a ring of workers to new owners, so that the last one arrives early.
 
@@ -196,19 +206,25 @@ def redistribute(
     rotate : bool
         Whether items may pass between the last and the first member of the ring. If not, item 0
         stays at the begin of the first slice, as column 0 of `Pool.stencil` does.
+    latencies : (p, p) array_like or float, optional
+        Additional time of each item from row to column, >= 0: each item is a message of its own.
+        Default: none.
 
     Returns
     -------
     Redistribution
         Optimal if one_way, if no member sends more than it has at first, and if all links are equal
         and every member has items before and after; in other cases its bound says how good it is.
+        With latencies all of this holds among redistributions that send items one by one, not for
+        several items in one message.
 
     Raises
     ------
     InfeasibleError
         If items would have to go to a previous member, although one_way is True and rotate is not.
     ValueError, TypeError
-        For arguments outside their ranges: volume * links must be 0 or from 2**-200 to 2**200.
+        For arguments outside their ranges: volume * links + latencies must be 0 or from 2**-200 to
+        2**200.
 
     Notes
     -----
@@ -253,14 +269,18 @@ def redistribute(
         check.flag("one_way", one_way),
         check.flag("rotate", rotate),
     )
-    _require_times(size, matrix, order)
+    extra = None if latencies is None else matrix_of("latencies", latencies, p)
+    extra = extra if extra is not None and extra.any() else None
+    moves = _moves(order, old, new, (size, matrix, extra), single, turned)
     try:
-        found = _moves(order, old, new, size, matrix, single, turned).best()
+        found = moves.best()
     except InfeasibleError:
         raise InfeasibleError(
             "items would have to go to a previous member: allow one_way=False or rotate=True"
         ) from None
     found["flows"] = check.frozen(found["flows"])
+    if found["optimal"] and extra is not None:
+        found["scope"] = "all redistributions, item by item"
     return trusted(
         Redistribution,
         method="one way" if single else "both ways",
@@ -272,6 +292,7 @@ def redistribute(
         one_way=single,
         rotate=turned,
         links=check.frozen(matrix),
+        latencies=None if extra is None else check.frozen(extra),
         **whose(links, p),
     )
 
@@ -280,19 +301,27 @@ def _moves(
     ring: NDArray[np.int64],
     before: NDArray[np.int64],
     after: NDArray[np.int64],
-    volume: float,
-    links: NDArray[np.float64],
+    costs: _Costs,
     one_way: bool,
     rotate: bool,
 ) -> Moves:
-    """The problem of the members."""
-    return Moves(
-        before[ring],
-        after[ring],
-        volume * links[ring, np.roll(ring, -1)],
-        None if one_way else volume * links[ring, np.roll(ring, 1)],
-        rotate,
-    )
+    """The problem of the members; ValueError if the time of an item is out of range."""
+    following, previous = (_item_times(costs, ring, np.roll(ring, step)) for step in (-1, 1))
+    for times in (following, previous):
+        if (bad := (times > _MOST_TIME) | (times > 0.0) & (times < 1.0 / _MOST_TIME)).any():
+            more = "" if costs[2] is None else " + latencies"
+            raise ValueError(
+                f"volume * links{more} must be 0 or from 2**-200 to 2**200, got {times[bad][0]:g}"
+            )
+    return Moves(before[ring], after[ring], following, None if one_way else previous, rotate)
+
+
+def _item_times(costs: _Costs, senders: Any, receivers: Any) -> NDArray[np.float64]:
+    """Time of an item from each sender to its receiver."""
+    volume, links, latencies = costs
+    with np.errstate(over="ignore"):
+        times: NDArray[np.float64] = volume * links[senders, receivers]
+        return times if latencies is None else times + latencies[senders, receivers]
 
 
 def _require_members(name: str, counts: NDArray[np.int64], ring: NDArray[np.int64]) -> None:
@@ -301,13 +330,3 @@ def _require_members(name: str, counts: NDArray[np.int64], ring: NDArray[np.int6
     if outside.any():
         i = int(np.argmax(outside > 0))
         raise ValueError(f"{name}[{i}] must be 0, as worker {i} is not in the ring")
-
-
-def _require_times(volume: float, links: NDArray[np.float64], ring: NDArray[np.int64]) -> None:
-    for after in (np.roll(ring, -1), np.roll(ring, 1)):
-        with np.errstate(over="ignore"):
-            times = volume * links[ring, after]
-        if (bad := (times > _MOST_TIME) | (times > 0.0) & (times < 1.0 / _MOST_TIME)).any():
-            raise ValueError(
-                f"volume * links must be 0 or from 2**-200 to 2**200, got {times[bad][0]:g}"
-            )

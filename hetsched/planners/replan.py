@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
+from ..errors import InfeasibleError
 from ..plan import Plan, require_plan
 from ..platform import Platform, as_platform
 from .distribute import Distribution, distribute
@@ -28,11 +29,22 @@ from .wavefront import Wavefront, wavefront
 _Again = Callable[[Any, Any, Any], Plan]
 
 
+def _require_speeds(plan: Plan) -> None:
+    """TypeError for a plan of a triangle, or from profiles, which a platform does not have."""
+    function = ""
+    if isinstance(plan, ProductPlan):
+        if plan.triangle:
+            raise TypeError("plan must be of all of C, not of a triangle")
+        function = "plan_matmul" if plan.method == "profiles" else ""
+    elif isinstance(plan, FactorPlan):
+        function = "" if plan.step_cycle_times is None else "plan_factor"
+    elif isinstance(plan, LuPattern):
+        function = "" if plan.times is None else "lu_pattern"
+    if function:
+        raise TypeError(f"plan was made from profiles: plan again with {function}(profiles=)")
+
+
 def _boxes(plan: ProductPlan, platform: Platform, method: dict[str, Any]) -> Plan:
-    if plan.triangle:
-        raise TypeError("plan must be of all of C, not of a triangle")
-    if plan.method == "profiles":
-        raise TypeError("plan was made from profiles: plan again with plan_matmul(profiles=)")
     m, n, k = plan.shape
     updates = float(m) * n * k
     return plan_boxes(
@@ -120,7 +132,7 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     Raises
     ------
     TypeError
-        For other kinds of plans, and for products of a triangle or from profiles.
+        For other kinds of plans, for plans from profiles, and for products of a triangle.
     ValueError, InfeasibleError
         From the planner.
 
@@ -135,9 +147,17 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     if type(plan) not in _PLANNERS:
         kinds = ", ".join(kind.__name__ for kind in _PLANNERS)
         raise TypeError(f"plan must be one of {kinds}, got a {type(plan).__name__}")
+    _require_speeds(plan)
     platform = as_platform("platform", platform)
     if plan.unit is not None:
         platform = platform.per(plan.unit, "the plan")
     # "given": the decisions were an argument, so no method was asked for
     method = {} if plan.asked == "given" else {"method": plan.asked}
-    return _PLANNERS[type(plan)](plan, platform, method)
+    try:
+        return _PLANNERS[type(plan)](plan, platform, method)
+    except InfeasibleError:
+        raise
+    except (TypeError, ValueError) as error:  # about an argument that the platform stands for
+        if str(error).startswith("platform"):
+            raise
+        raise type(error)(f"platform does not suit the plan: {error}") from error

@@ -166,20 +166,7 @@ def shared_ring(
 
 def _table(network: Any) -> NDArray[np.float64]:
     """(m, 3) links of the network, checked."""
-    if network is None:
-        raise TypeError("network must be given, as (node, node, time per unit of volume) of links")
-    table = check.reals(f"network must be triples of numbers, got {network!r:.60}", network)
-    if table.shape == (0,):
-        table = np.zeros((0, 3))
-    if table.ndim != 2 or table.shape[1] != 3:
-        raise ValueError(
-            f"network must have shape (m, 3) with node, node, time per unit, got {table.shape}"
-        )
-    if len(table):
-        ends = check.integers("network", table[:, :2], low=0, high=_MOST_NODES - 1)
-        if (own := ends[:, 0] == ends[:, 1]).any():
-            k = int(np.argmax(own))
-            raise ValueError(f"network[{k}] leads from node {ends[k, 0]} to itself")
+    table = check.links("network", network, "node, node, time per unit of volume", _MOST_NODES)
     if (bad := ~_in_range(table[:, 2], zero=True)).any():
         k = int(np.argmax(bad))
         raise ValueError(

@@ -89,6 +89,7 @@ def plan_for(
     **options: Any,
 ) -> FactorPlan:
     """Implement `Pool.plan_factor`."""
+    workers.require_profiles(options["profiles"])
     if link_costs is None and not workers.emulated:
         link_costs = 0.0
     known = dtype if dtype in DTYPES else np.dtype(np.float64)
@@ -142,7 +143,15 @@ def _chosen(workers: Workers, x: Problem, wish: Wish) -> FactorPlan | None:
         return None
     if owner is None:
         owner = "pattern" if planned else "cyclic"
-    return plan_for(workers, *x.x.shape, kind=x.kind, dtype=x.x.dtype, owner=owner, block=block)
+    return plan_for(
+        workers,
+        *x.x.shape,
+        kind=x.kind,
+        dtype=x.x.dtype,
+        owner=owner,
+        block=block,
+        profiles=None,
+    )
 
 
 def _checked(workers: Workers, plan: FactorPlan, x: Problem, block: int | None) -> FactorPlan:
@@ -165,11 +174,13 @@ def _checked(workers: Workers, plan: FactorPlan, x: Problem, block: int | None) 
 
 
 def _order(workers: Workers, plan: FactorPlan, dtype: np.dtype[Any]) -> factor.Order:
-    pace = panel_pace = links = None
+    pace = panel_pace = links = steps = None
     if workers.emulated:
         scale, flops = workers.time_scale, flops_per_update(dtype)
         # A worker without blocks may have an infinite cycle-time.
         finite = np.where(np.isfinite(plan.cycle_times), plan.cycle_times, 0.0)
         pace, panel_pace = finite * (scale / UNIT), plan.panel_times * (scale * flops / UNIT)
         links = None if plan.links is None else plan.links * (scale * dtype.itemsize / UNIT)
-    return factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead)
+        if plan.step_cycle_times is not None:
+            steps = plan.step_cycle_times * (scale * flops / UNIT)
+    return factor.Order(plan.block, plan.owner, pace, panel_pace, links, not plan.look_ahead, steps)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..planners.layers import LayersPlan
     from ..planners.mesh import MeshPlan
     from ..planners.partition import Partition
-    from ..planners.profile_zones import ProfilePartition
+    from ..planners.profile_zones import ProfilePartition, ZoneProfile
     from ..planners.ring import SliceRing
     from ..planners.star import StarPlan
     from ..planners.stencil import StencilPlan
@@ -273,6 +273,7 @@ class Pool:
         method: str = "auto",
         block: int = 1,
         communication: str = "once",
+        profiles: Sequence[ZoneProfile] | None = None,
     ) -> ProductPlan:
         """The plan that `matmul` would follow for C (m x n) = A (m x k) B (k x n).
 
@@ -319,11 +320,16 @@ class Pool:
             does not own from their owners, over the link from each owner, one message after
             another. The operands of layers and cuboids have no owner, so no message is counted for
             them.
+        profiles : (p,) sequence, optional
+            The seconds that each worker takes for its zone of C, by height and width in blocks: see
+            `plan_matmul`. `measure_zones` measures them on this machine. Each worker then has one
+            zone at most; method is "auto" or one of `partition_profile`. Not for emulated workers.
 
         Returns
         -------
         ProductPlan
-            Its lower bound is the work divided perfectly over the speeds.
+            Its lower bound is the work divided perfectly over the speeds; with profiles, see
+            `partition_profile`.
 
         Notes
         -----
@@ -337,7 +343,10 @@ class Pool:
         """
         m, n, k = check.product_sizes(m, n, k)
         kind = check.dtype(dtype, DTYPES)
-        return product_run.plan_for(self._workers, m, n, k, kind, method, block, communication)
+        wishes = method, block, communication
+        if profiles is not None:
+            return product_run.plan_by_profiles(self._workers, m, n, k, kind, *wishes, profiles)
+        return product_run.plan_for(self._workers, m, n, k, kind, *wishes)
 
     # ---- running ----
 
@@ -747,6 +756,7 @@ class Pool:
         panel_times: ArrayLike | None = None,
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
+        profiles: Sequence[ZoneProfile] | None = None,
     ) -> FactorPlan:
         """The plan that `lu_factor`, `cholesky` or `qr` follows for an m x n matrix.
 
@@ -755,8 +765,9 @@ class Pool:
 
         Parameters
         ----------
-        m, n, kind, owner, block, dtype, panel_times, link_costs, look_ahead :
-            See the function `plan_factor`.
+        m, n, kind, owner, block, dtype, panel_times, link_costs, look_ahead, profiles :
+            See the function `plan_factor`. profiles are for real workers, such as `measure_zones`
+            measures.
 
         Returns
         -------
@@ -773,6 +784,7 @@ class Pool:
             panel_times=panel_times,
             link_costs=link_costs,
             look_ahead=look_ahead,
+            profiles=profiles,
         )
 
     def plan_lu(
@@ -786,13 +798,14 @@ class Pool:
         panel_times: ArrayLike | None = None,
         link_costs: ArrayLike | None = None,
         look_ahead: bool = True,
+        profiles: Sequence[ZoneProfile] | None = None,
     ) -> FactorPlan:
         """`plan_factor` of kind "lu".
 
         Parameters
         ----------
-        m, n, owner, block, dtype, panel_times, link_costs, look_ahead :
-            See the function `plan_factor`.
+        m, n, owner, block, dtype, panel_times, link_costs, look_ahead, profiles :
+            See `plan_factor`.
 
         Returns
         -------
@@ -807,6 +820,7 @@ class Pool:
             panel_times=panel_times,
             link_costs=link_costs,
             look_ahead=look_ahead,
+            profiles=profiles,
         )
 
     def lu_factor(

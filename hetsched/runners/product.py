@@ -19,6 +19,7 @@ from ..planners.cover import require_boxes
 from ..planners.cuboids import Cuboids
 from ..planners.dynamic import DynamicProduct
 from ..planners.layers import LayersPlan
+from ..planners.matmul import plan_matmul
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._base.progress import Progress
+    from ..planners.profile_zones import ZoneProfile
     from ..platform import Platform
     from ..trace import Trace
     from .operands import Array
@@ -313,6 +315,33 @@ def plan_for(
         if method == "domains" and block == 1
         else None,
     )
+
+
+def plan_by_profiles(
+    workers: Workers,
+    m: int,
+    n: int,
+    k: int,
+    dtype: np.dtype[Any],
+    method: str,
+    block: int,
+    communication: str,
+    profiles: Sequence[ZoneProfile],
+) -> ProductPlan:
+    """Implement `Pool.plan` for times by height and width."""
+    workers.require_profiles(profiles)
+    plan = plan_matmul(
+        m,
+        n,
+        k,
+        profiles=profiles,
+        method="best" if method == "auto" else method,
+        block=block,
+        communication=communication,
+        dtype=dtype,
+    )
+    workers.require_as_many(plan.names, "profiles are")
+    return replace(plan, names=workers.platform.names)
 
 
 def _engine_zones(

@@ -190,6 +190,14 @@ class Workers:
         if len(names) != self._size:
             raise ValueError(f"{what} for {len(names)} workers, the pool has {self._size}")
 
+    def require_profiles(self, profiles: Sequence[Any] | None) -> None:
+        """Refuse profiles for emulated workers, which have one speed each."""
+        if profiles is not None and self.emulated:
+            raise ValueError(
+                "profiles are for real workers: plan without the pool, and emulate"
+                " Platform.star(plan.cycle_times)"
+            )
+
     # ---- what the host can emulate ----
 
     def require_products(self, dtype: np.dtype[Any]) -> None:

@@ -400,7 +400,7 @@ tell(look())
 
 def test_no_memory_for_a_pool_is_no_refusal_of_threads(refusing):
     """The call goes to the library behind, and the next one has all workers again."""
-    code = f"library.memory(0)\ntell(look())\nlibrary.memory(1)\ntell(look())"
+    code = "library.memory(0)\ntell(look())\nlibrary.memory(1)\ntell(look())"
     changes = {
         "HETSCHED_BLAS_CORES": f"{ONE},{OTHER},{ONE},{OTHER}",
         "LD_PRELOAD": f"{refusing}:{dropin.library()}",

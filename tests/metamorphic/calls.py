@@ -202,9 +202,9 @@ CALLS: dict[str, Call] = {
     ),
     "lu_pattern": Call(
         hs.lu_pattern,
-        ("cycle_times",),
+        ("cycle_times", "profiles"),
         ("speeds",),
-        workers=("cycle_times", "speeds"),
+        workers=("cycle_times", "speeds", "profiles"),
         useless={"cycle_times": math.inf, "speeds": 0.0},
         rankings=(("pattern", "cyclic"), ("pattern", "contiguous")),
         honours=_owners,
@@ -353,7 +353,7 @@ CALLS: dict[str, Call] = {
             "overheads": 1.0,
         },
     ),
-    "redistribute": Call(hs.redistribute, ("links",), honours=_asked_items),
+    "redistribute": Call(hs.redistribute, ("links", "latencies"), honours=_asked_items),
     "plan_product": Call(
         hs.plan_product,
         ("platform",),

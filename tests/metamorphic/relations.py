@@ -50,8 +50,9 @@ def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -
     workers = len(getattr(plan, "names", ())) or max(len(plan.row_prices), len(plan.col_prices))
     if workers > MOST_WORKERS or given.get("budget") is not None:
         return
-    if call == "plan_matmul" and given["profiles"] is not None:
-        return  # the zones are those of partition_profile, which has its own relations
+    by_profiles = given.get("profiles") is not None
+    if call in ("plan_matmul", "plan_lu", "plan_factor") and by_profiles:
+        return  # partition_profile and lu_pattern have their own relations
     began = time.perf_counter()
     unchanged(plan, again(), "the same call")
     if time.perf_counter() - began > LONGEST:
@@ -99,7 +100,7 @@ def _scaling(
                 name: scaled(value, 1 / factor if name in rules.rates else factor)
                 for name, value in used.items()
             }
-            if call in ("distribute_profile", "partition_profile"):
+            if "profiles" in used:
                 changes["profiles"] = _scaled_profiles(used["profiles"], factor)
             if call == "layers_network":
                 changes["links"] = used["links"] * [1.0, 1.0, factor]
@@ -204,7 +205,9 @@ def _useless(
     if call == "assign":
         _useless_row(given, again, plan)
         return
-    if call in ("distribute_profile", "partition_profile"):
+    if call in ("distribute_profile", "partition_profile") or (
+        call == "lu_pattern" and given["profiles"] is not None
+    ):
         if isinstance(given["profiles"], hs.Platform) or given.get("rects") is not None:
             return
         more = {

@@ -60,6 +60,32 @@ def profile_makespan(n: int, tables: NDArray[np.float64]) -> float:
     return float(best[n])
 
 
+def best_owners(
+    n: int, p: int, steps: Sequence[Sequence[Sequence[float]]]
+) -> tuple[float, tuple[int, ...] | None, float]:
+    """By enumeration: the least cost of all owners of n block columns, the first such owners, and
+    the sum of the least costs of the steps. steps[k][i][c] is the time of worker i for c of the
+    columns right of k; infinite costs are impossible."""
+    best, found, single = inf, None, [inf] * len(steps)
+    for owner in product(range(p), repeat=n):
+        costs = profile_costs(owner, p, steps)
+        single = [min(pair) for pair in zip(single, costs, strict=True)]
+        if sum(costs) < best:
+            best, found = sum(costs), owner
+    return best, found, sum(single)
+
+
+def profile_costs(
+    owner: Sequence[int], p: int, steps: Sequence[Sequence[Sequence[float]]]
+) -> list[float]:
+    """The largest time of each step."""
+    costs = []
+    for k, tables in enumerate(steps):
+        own = [list(owner[k + 1 :]).count(i) for i in range(p)]
+        costs.append(max(tables[i][c] for i, c in enumerate(own) if c))
+    return costs
+
+
 def update_costs(owner: Sequence[int], times: Sequence[Fraction]) -> list[Fraction]:
     """For each k the largest load among the block columns right of k."""
     rights = [owner[k + 1 :] for k in range(len(owner) - 1)]

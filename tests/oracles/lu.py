@@ -82,9 +82,12 @@ def multiply_adds(kind, k, j, cuts, m):
     return cols * (2 * column + width**2 / 2 if kind == "qr" else column)
 
 
-def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead=True, kind="lu"):
+def schedule(
+    m, n, block, owner, times, panel_times=None, links=None, look_ahead=True, kind="lu", steps=None
+):
     """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in
-    fractions: whoever can go on does the next task of its list. links[i][j] is per element."""
+    fractions: a worker that can go on does the next task of its list. links[i][j] is per element;
+    steps[k][i] is the time of worker i for the updates of step k, in place of times[i]."""
     cuts, rank = edges(m, n, block), min(m, n)
     panels = len(range(0, rank, block))
     count = len(cuts) - 1
@@ -136,7 +139,8 @@ def schedule(m, n, block, owner, times, panel_times=None, links=None, look_ahead
                 k, j = tasks.pop(0)
                 work = multiply_adds(kind, k, j, cuts, m)
                 start = now[w] if k == j else max(now[w], ready[k, w])
-                now[w] = start + work * (panel_times if k == j and panel_times else times)[w]
+                updates = times if steps is None else steps[k]
+                now[w] = start + work * (panel_times if k == j and panel_times else updates)[w]
                 result[w, k, j] = start, now[w]
                 if k == j:
                     send(k, now[w])

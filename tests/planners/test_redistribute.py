@@ -250,3 +250,46 @@ def test_files_are_checked(change, message):
 def test_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         hs.redistribute(*arguments, **options)
+
+
+def test_latencies_against_all_schedules():
+    """Each item is a message: it takes the link and the latency."""
+    rng = np.random.default_rng(11)
+    for _ in range(many(40, 15)):
+        q = int(rng.integers(2, 4))
+        before, after = random_counts(rng, q, int(rng.integers(0, 6)))
+        links, latencies = rng.integers(0, 3, (q, q)), rng.integers(1, 3, (q, q))
+        for one_way in (True, False):
+            plan = hs.redistribute(
+                before, after, links, volume=1.0, one_way=one_way, latencies=latencies
+            )
+            validate(plan)
+            times = links + latencies
+            ways = around(times, 1), None if one_way else around(times, -1)
+            best = fastest(before, after, *ways, True)
+            assert plan.lower_bound <= best * (1 + 1e-12)
+            assert plan.makespan >= best * (1 - 1e-12)
+            assert plan.optimal or not one_way
+            if plan.optimal and plan.makespan:
+                assert plan.scope == "all redistributions, item by item"
+                assert plan.makespan == pytest.approx(best, rel=1e-12)
+
+
+def test_latencies_are_kept():
+    counts = [6, 0, 0], [2, 2, 2]
+    plan = hs.redistribute(*counts, 1.0, volume=2.0, latencies=0.5)
+    assert plan.makespan == hs.redistribute(*counts, 2.5).makespan
+    assert hs.simulate(plan).makespan == plan.makespan
+    assert hs.Plan.from_dict(plan.to_dict()) == plan
+    faster = plan.on(hs.Platform.complete([1, 1, 1], np.full((3, 3), 0.5)))
+    assert faster.makespan == hs.redistribute(*counts, 1.5).makespan
+    plain = hs.redistribute(*counts, 1.0, volume=2.0, latencies=0)
+    assert plain.latencies is None
+    assert plain == hs.redistribute(*counts, 1.0, volume=2.0)
+    for bad, message in (
+        (-1.0, "latencies must be"),
+        (np.zeros((2, 2)), "latencies"),
+        (2.0**300, r"volume \* links \+ latencies must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            hs.redistribute(*counts, 1.0, latencies=bad)

@@ -75,7 +75,16 @@ def test_errors():
         hs.replan(hs.distribute(78, [3, 5, 8]), "fast")
     with pytest.raises(TypeError, match="plan was made from profiles"):
         hs.replan(hs.plan_matmul(4, 4, 4, hs.Platform.star([1, 2]), profiles=[3, 5]), STAR)
+    for plan, platform in (
+        (hs.distribute(78, [3, 5, 8]), [1.7e308, 1.7e308]),
+        (hs.plan_factor(100, 100, [1, 2]), [1e-320, 1.0]),
+        (hs.layers_star(20, [1, 2], [0.1, 0.2]), [1e300, 1.0]),
+        (hs.partition([1, 2], shape=(10, 10), link_costs=[1, 2]), STAR),
+        (hs.plan_product(8, 9, 10, LIMITED), COMPLETE),
+    ):
+        with pytest.raises(ValueError, match="^platform"):
+            hs.replan(plan, platform)
     star = hs.plan_matmul(40, 50, 60, COMPLETE)
-    with pytest.raises((ValueError, TypeError), match="platform|links"):
+    with pytest.raises(TypeError, match="^platform does not suit the plan: links must be given"):
         hs.replan(hs.slice_ring(COMPLETE, work=10, volume=1), STAR)
     assert hs.replan(star, STAR).messages is None

@@ -99,6 +99,9 @@ def _lu_pattern(plan: hs.LuPattern) -> None:
         assert all(a == b for a, b in zip(owner[::-1], owner[::-1][plan.period :], strict=False)), (
             "the period is another"
         )
+    if plan.times is not None:
+        _pattern_by_profiles(plan, owner, p)
+        return
     if n > TILES:
         return
     costs, left, bounds = [], [0] * p, [0.0]
@@ -118,6 +121,27 @@ def _lu_pattern(plan: hs.LuPattern) -> None:
     )
     if n <= 100:
         replayed(plan, end=plan.cost)
+
+
+def _pattern_by_profiles(plan: hs.LuPattern, owner: list[int], p: int) -> None:
+    """Times of each step, which only the profiles know, go with the owners."""
+    assert plan.times is not None, "no times"
+    times = plan.times.tolist()
+    assert len(times) == len(owner) - 1, f"times of {len(times)} steps"
+    for k, own in enumerate(times):
+        for i in range(p):
+            updates = owner[k + 1 :].count(i)
+            assert (own[i] > 0) == (updates > 0), f"worker {i} needs {own[i]} for {updates} updates"
+    same("step_costs", plan.step_costs, [max(own) for own in times])
+    same("cost", plan.cost, float(sum(map(Fraction, map(max, times)))), EXACT)
+    work = [sum(j for j, w in enumerate(owner) if w == i) for i in range(p)]
+    spent = [math.fsum(own[i] for own in times) for i in range(p)]
+    means = [t / c for t, c in zip(spent, work, strict=True) if c] or [1.0]
+    usual = [t / c if c else max(means) for t, c in zip(spent, work, strict=True)]
+    same("cycle_times", plan.cycle_times, usual, EXACT)
+    assert plan.lower_bound <= plan.cost, "the bound is above the cost"
+    assert plan.method in ("profiles", "given"), f"method {plan.method}"
+    replayed(plan, end=plan.cost)
 
 
 @judges(hs.LuGrid)
@@ -197,7 +221,8 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
     assert plan.makespan > 0, "work that takes no time"
     steps = plan.tasks["panel"] == plan.tasks["block"]
     updates, panels = (float(plan.tasks["flops"][which].sum()) / 1e9 for which in (~steps, steps))
-    if plan.ideal > 1e-290:  # of a denormal number a rounding is much
+    by_steps = plan.step_cycle_times
+    if plan.ideal > 1e-290 and by_steps is None:  # of a denormal number a rounding is much
         assert _divides(plan.ideal * (1 + CLOSE), updates, panels, times, panel_times), (
             "ideal is too short"
         )
@@ -232,8 +257,16 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         if plan.links is None
         else [[Fraction(c) * data / unit for c in row] for row in plan.links.tolist()]
     )
+    steps = (
+        None
+        if by_steps is None
+        else [
+            [Fraction(t) * Fraction(flops) / unit if not math.isinf(t) else None for t in own]
+            for own in by_steps.tolist()
+        ]
+    )
     tasks, messages = oracles.lu.schedule(
-        m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind
+        m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind, steps
     )
     assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks, there are {len(tasks)}"
     for worker, panel, block, start, end, _ in plan.tasks.tolist():

@@ -42,6 +42,7 @@ def _replay(plan: hs.Redistribution, ring: list[int], before: list[int], after: 
     for message in plan.messages:
         i, j = message.sender, message.receiver
         time = plan.volume * float(plan.links[i, j])
+        time += 0.0 if plan.latencies is None else float(plan.latencies[i, j])
         assert message.items >= 1, "an empty message"
         assert message.period >= time * (1 - CLOSE), "items that follow each other too closely"
         same(

@@ -117,6 +117,39 @@ HS_API hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times
                                  hs_pattern_method method, int64_t period, const int *cancel,
                                  int32_t *owner, double *step_costs, hs_certificate *certificate);
 
+/* Deals n block columns for workers with times by the size of their parts. Step k updates the
+ * columns to its right; it costs the largest time of a worker for its own columns among them.
+ * The cost of a map is the sum over the steps.
+ *   n            block columns, 1 <= n < 2^31
+ *   steps        number of steps, 1 <= steps < n; 0 if n is 1. n - 1 unless the matrix has fewer
+ *                rows than columns
+ *   p            workers, 1 .. 2^24; steps * p * n <= 2^48
+ *   times        [steps * p * n] at (k * p + i) * n + c: the time of worker i for c columns in step
+ *                k, > 0, not NaN, in any dependence on k and c; infinite: impossible. Not read for
+ *                c = 0 and c > n - 1 - k
+ *   owner        [n] out: the worker of each block column. The first one is never updated: it goes
+ *                to the worker, of those with other columns, that ends step 0 first
+ *   step_costs   [steps] out
+ *   certificate  out: the bound is the sum of the least costs of the single steps
+ *                (hs_distribute_profile), or the cost, if no map is cheaper. The scope is "all
+ *                allocations" if it is optimal
+ * A shortest path through the numbers of columns that the workers can have: exact if there are few
+ * of them (up to 2^22 / (n p) in a step, such as 3 workers with 100 columns), else the cheapest are
+ * kept in each step. With times that are proportional to c it is the reversed list of
+ * hs_distribute_prefix. HS_ERROR_INFEASIBLE if no map was found, HS_ERROR_VALUE also if the cost
+ * overflows. Time of the bounds and O(2^22 p), memory O(n p + 2^22). */
+HS_API hs_status hs_pattern_profile(int64_t n, int64_t steps, int32_t p, const double *times,
+                                    const int *cancel, int32_t *owner, double *step_costs,
+                                    hs_certificate *certificate);
+
+/* Certificate of a given map with such times: its cost, with the sum of the least costs of the
+ * steps as the bound.
+ *   owner  [n] the worker of each block column; only possible numbers of columns
+ * Time of hs_distribute_profile for each step, memory O(n p). */
+HS_API hs_status hs_pattern_profile_certificate(int64_t n, int64_t steps, int32_t p,
+                                                const double *times, const int32_t *owner,
+                                                const int *cancel, hs_certificate *certificate);
+
 /* Kinds of factorisation. HS_LU: P A = L U with partial pivoting. HS_CHOLESKY: A = L L^H (m == n),
  * where a panel is the columns of L from the diagonal on, and only the lower triangle is computed.
  * HS_QR: A = Q R by blocks of Householder reflectors. */
@@ -149,8 +182,8 @@ typedef struct hs_factor_task {
 
 HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
-/* The costs of a step other than the updates. The time of an update is proportional to its
- * multiply-adds.
+/* The costs of a step other than the updates, and of updates if they differ from step to step. In a
+ * step the time of an update is proportional to its multiply-adds.
  *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no
  *               panel; NULL: the same as for an update
  *   links       [p * p] time per element from worker i to worker j at i * p + j, >= 0, finite;
@@ -160,11 +193,15 @@ HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *
  *               and computes at the same time, but it receives one message at a time, in the order
  *               of the panels.
  *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates
- *               of the step */
+ *               of the step
+ *   steps       [panels * p] time per multiply-add of an update of step k by worker i at k * p + i,
+ *               > 0; infinite only if the worker has none; NULL: the cycle-times. Not with owners in
+ *               both directions */
 typedef struct hs_factor_costs {
     const double *panels;
     const double *links;
     int32_t late_panel;
+    const double *steps;
 } hs_factor_costs;
 
 typedef struct hs_factor_message {
@@ -214,8 +251,25 @@ HS_API hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t blo
                                  const double *cycle_times, const double *panel_times, int32_t grid,
                                  const int *cancel, double *ideal, double *bound);
 
+/* Computes a lower bound on the makespan of all owner maps by columns, if the times of updates
+ * differ from step to step and depend on the map.
+ *   least        [panels * p] least time per multiply-add of an update of step k by worker i, at k *
+ *                p + i, > 0; infinite: the worker can do none. Each step with updates needs a worker
+ *                that can do them
+ *   panel_times  [p] time per multiply-add of a panel, > 0; infinite for a worker that cannot
+ *                factor one, but not for all
+ *   ideal        out, or NULL: a bound on the time if the work of each step is divided perfectly
+ *   bound        out: the larger of `ideal` and the critical path, as in hs_factor_bound
+ * Any prices of the workers' time give such a bound: the price of the cheapest division of all
+ * work / the sum of the prices. `ideal` is the largest of the bounds of up to 100 prices; with the
+ * same times in all steps and panels it is the work over the speeds. HS_ERROR_VALUE also if the
+ * bound overflows. Time O(2^24 + p panels), memory O(p). */
+HS_API hs_status hs_factor_profile_bound(int32_t kind, int64_t m, int64_t n, int64_t block,
+                                         int32_t p, const double *least, const double *panel_times,
+                                         const int *cancel, double *ideal, double *bound);
+
 /* Certificate of an owner map: the makespan of hs_factor_simulate, with hs_factor_bound as the
- * bound. Time and memory as for both functions. */
+ * bound. No costs->steps. Time and memory as for both functions. */
 HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
                                        const double *cycle_times, const int32_t *owner,
                                        int32_t grid, const hs_factor_costs *costs,

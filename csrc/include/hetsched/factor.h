@@ -26,8 +26,8 @@ HS_C_BEGIN
  *                block column
  *   cooperative  non-zero: a worker that would wait takes over tasks of other workers; excludes
  *                pace
- *   costs        of the emulated platform, in seconds; NULL: as in hs_factor_simulate. Panels and
- *                links need a paced run
+ *   costs        of the emulated platform, in seconds; NULL: as in hs_factor_simulate. Panels,
+ *                links and steps need a paced run
  *   pivots       [min(m, n)] out, for HS_LU: row i was exchanged with row pivots[i] >= i, one
  *                exchange after the other
  *   tau          [min(m, n)] out, for HS_QR: elements of dtype
