@@ -1,6 +1,6 @@
 /* The chase of a Hermitian band matrix: Q T Q^H is the matrix, Q is unitary, the eigenvalues of
- * known matrices; the same bits from all pools, with and without Q; NaN and infinities end;
- * cancels. */
+ * known matrices; the same bits from all pools, with and without Q, for each instruction set; NaN
+ * and infinities end; cancels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "check.h"
 #include "elements.h"
 #include "late.h"
+#include "sets.h"
 #include "spectral/chase.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -250,6 +251,7 @@ int main(void)
     for (int32_t p = 0; p < WORKERS; p++)
         created &= CHECK(hs_pool_create(p + 1, NULL, &pools[p]) == HS_OK);
     if (created) {
+        WITH_EACH_SET(check_chases(pools));
         ALSO_LATE(check_chases(pools));
         check_invariants(pools[1]);
         check_scaling(pools[2]);

@@ -1,5 +1,6 @@
 /* The reduction of a Hermitian matrix to a band matrix: Q1 B Q1^H is the matrix, Q1 is unitary; the
- * same bits from all pools; the upper triangle does not count; NaN and infinities end; cancels. */
+ * same bits from all pools, for each instruction set; the upper triangle does not count; NaN and
+ * infinities end; cancels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "check.h"
 #include "elements.h"
 #include "late.h"
+#include "sets.h"
 #include "spectral/hermitian.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -238,6 +240,7 @@ int main(void)
     for (int32_t p = 0; p < WORKERS; p++)
         created &= CHECK(hs_pool_create(p + 1, NULL, &pools[p]) == HS_OK);
     if (created) {
+        WITH_EACH_SET(check_reductions(pools));
         ALSO_LATE(check_reductions(pools));
         check_scaling(pools[2]);
         check_not_finite(pools[1]);
