@@ -17,8 +17,13 @@ INLINE void NAME(tile)(const int rows, const int vectors, int64_t depth, const R
     const int64_t row_step = steps->row_step * PARTS, depth_step = steps->depth_step * PARTS;
     UNROLLED for (int r = 0; r < rows; r++) UNROLLED for (int v = 0; v < vectors; v++)
         UNROLLED for (int p = 0; p < PARTS; p++) sum[r][v][p] = (NAME(vector)){0};
+    const int64_t last = (2 * NAME(high) - 1) * row_step;
+    const int64_t first = row_step * (int)sizeof(REAL) < 64 ? last : NAME(high) * row_step;
+    int64_t ahead = first;
     for (int64_t l = 0; l < depth; l++, a += depth_step, x += x_step) {
         NAME(vector) own[VECTORS];
+        __builtin_prefetch(a + ahead);
+        ahead = ahead == last ? first : ahead + row_step;
         UNROLLED for (int v = 0; v < vectors; v++) own[v] = NAME(load)(x + v * NAME(lanes));
         UNROLLED for (int r = 0; r < rows; r++) UNROLLED for (int p = 0; p < PARTS; p++)
         {
@@ -48,23 +53,38 @@ INLINE void NAME(strip)(const int vectors, int64_t rows, int64_t depth, const RE
     for (; i + NAME(high) <= rows; i += NAME(high))
         NAME(tile)(NAME(high), vectors, depth, a + i * row_step, steps, x, x_step, c + i * c_step,
                    c_step, how);
+    for (; i + NAME(high) / 2 <= rows; i += NAME(high) / 2)
+        NAME(tile)(NAME(high) / 2, vectors, depth, a + i * row_step, steps, x, x_step,
+                   c + i * c_step, c_step, how);
     for (; i < rows; i++)
         NAME(tile)(1, vectors, depth, a + i * row_step, steps, x, x_step, c + i * c_step, c_step,
                    how);
 }
 
-/* Computes the last reals of the rows, less than a vector, through a buffer. */
+/* Computes the last reals of some rows, less than a vector, through a buffer. */
+INLINE void NAME(rest_of)(const int rows, int64_t depth, unsigned reals, const REAL *a,
+                          const hs__factors *steps, const REAL *x, int64_t x_step, REAL *c,
+                          int64_t c_step, hs__rows_how how)
+{
+    REAL buffer[NAME(high) * NAME(lanes)] = {0};
+    const size_t bytes = reals % NAME(lanes) * sizeof *buffer;
+    for (int i = 0; i < rows; i++) memcpy(buffer + i * NAME(lanes), c + i * c_step, bytes);
+    NAME(tile)(rows, 1, depth, a, steps, x, x_step, buffer, NAME(lanes), how);
+    for (int i = 0; i < rows; i++) memcpy(c + i * c_step, buffer + i * NAME(lanes), bytes);
+}
+
 TARGET static void NAME(rest)(int64_t rows, int64_t depth, unsigned reals, const REAL *a,
                               const hs__factors *steps, const REAL *x, int64_t x_step, REAL *c,
                               int64_t c_step, hs__rows_how how)
 {
     const int64_t row_step = steps->row_step * PARTS;
-    for (int64_t i = 0; i < rows; i++) {
-        REAL row[NAME(lanes)] = {0};
-        memcpy(row, c + i * c_step, reals % NAME(lanes) * sizeof *row);
-        NAME(tile)(1, 1, depth, a + i * row_step, steps, x, x_step, row, 0, how);
-        memcpy(c + i * c_step, row, reals % NAME(lanes) * sizeof *row);
-    }
+    int64_t i = 0;
+    for (; i + NAME(high) <= rows; i += NAME(high))
+        NAME(rest_of)(NAME(high), depth, reals, a + i * row_step, steps, x, x_step, c + i * c_step,
+                      c_step, how);
+    for (; i < rows; i++)
+        NAME(rest_of)(1, depth, reals, a + i * row_step, steps, x, x_step, c + i * c_step, c_step,
+                      how);
 }
 
 /* hs__rows_product. */

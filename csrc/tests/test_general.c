@@ -288,10 +288,14 @@ static void check_bidiagonal(const band_problem *p, const char *band)
     apply_by_definition(&p->left, r);
     apply_by_definition(&p->left, u);
     apply_by_definition(&p->right, v);
-    double error = 0, norm = 0, loss = 0;
+    double error = 0;
+    double norm = 0;
+    double loss = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) {
-            double complex sum = 0, left = i == j ? -1 : 0, right = left;
+            double complex sum = 0;
+            double complex left = i == j ? -1 : 0;
+            double complex right = left;
             for (int64_t l = 0; l < n; l++) {
                 sum += r[i + l * n] * conj(v[j + l * n]);
                 left += conj(u[l + i * n]) * u[l + j * n];
