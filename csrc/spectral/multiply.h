@@ -25,4 +25,23 @@ size_t hs__multiply_bytes(const hs__kernel *kernel, int32_t dtype, int64_t longe
 void hs__multiply(const hs__multiplier *by, double alpha, hs__matrix a, hs__matrix b, int conjugate,
                   double beta, hs__matrix c);
 
+/* A matrix B that many products have in common: it is packed once, and read by all workers.
+ *   conjugate  conj(b) in its place
+ *   packed     hs__common_bytes, aligned to cache lines; NULL: it is packed for each product */
+typedef struct hs__common {
+    hs__matrix b;
+    int conjugate;
+    char *packed;
+} hs__common;
+
+/* Returns the bytes for a B of depth x cols elements, or of fewer in both directions. */
+size_t hs__common_bytes(const hs__kernel *kernel, int32_t dtype, int64_t depth, int64_t cols);
+
+void hs__pack_common(const hs__multiplier *by, const hs__common *x);
+
+/* c <- alpha a x + beta c for a packed x. It is faster than hs__multiply if the lines of c lie in the
+ * direction that the kernel prefers: along its columns, or along its rows. */
+void hs__multiply_common(const hs__multiplier *by, double alpha, hs__matrix a, const hs__common *x,
+                         double beta, hs__matrix c);
+
 #endif
