@@ -21,7 +21,7 @@ typedef struct hs__multiplier {
 size_t hs__multiply_bytes(const hs__kernel *kernel, int32_t dtype, int64_t longest, int64_t depth);
 
 /* c <- alpha a b + beta c, with conj(b) in place of b if `conjugate` is set. Returns early
- * after a cancel. */
+ * after a cancel, as all functions here. */
 void hs__multiply(const hs__multiplier *by, double alpha, hs__matrix a, hs__matrix b, int conjugate,
                   double beta, hs__matrix c);
 
@@ -37,11 +37,11 @@ typedef struct hs__common {
 /* Returns the bytes for a B of depth x cols elements, or of fewer in both directions. */
 size_t hs__common_bytes(const hs__kernel *kernel, int32_t dtype, int64_t depth, int64_t cols);
 
-void hs__pack_common(const hs__multiplier *by, const hs__common *x);
+void hs__pack_common(const hs__multiplier *by, const hs__common *common);
 
-/* c <- alpha a x + beta c for a packed x. It is faster than hs__multiply if the lines of c lie in the
- * direction that the kernel prefers: along its columns, or along its rows. */
-void hs__multiply_common(const hs__multiplier *by, double alpha, hs__matrix a, const hs__common *x,
-                         double beta, hs__matrix c);
+/* c <- alpha a B + beta c. B is packed anew if c is transposed for the kernel: if its unit stride is
+ * not in the direction that the kernel prefers. */
+void hs__multiply_common(const hs__multiplier *by, double alpha, hs__matrix a,
+                         const hs__common *common, double beta, hs__matrix c);
 
 #endif
