@@ -126,7 +126,7 @@ static void copy_tridiagonal(void *context, int32_t task, hs__walk *walk)
     }
 }
 
-int hs__chase_run(hs__walk *walk, const hs__chase *x)
+int hs__hermitian_chase(hs__walk *walk, const hs__chase *x)
 {
     void *context = (void *)(uintptr_t)x;
     return hs__phase(walk, 1, reset_counters, context) ||

@@ -22,8 +22,8 @@ int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* What all tasks know of the matrix and of the panel: `size` rows and columns of the trailing matrix
- * at `origin`, which are `slices` slices. The pointers lead to parts of the workspace.
- *   v        [size x width] V by rows; next_v: of the next panel
+ * at `origin`, which are `count` slices. The pointers lead to parts of the workspace.
+ *   v        [size x width] V by rows
  *   y        [size x width] Y by rows
  *   slices   of 2 width rows: the columns of V, then those of Y
  *   t, xh    [width x width] T and X^H by rows
@@ -33,7 +33,7 @@ typedef struct {
     const hs__hermitian *x;
     hs__rows_product *multiply;
     int64_t element, across, panel, origin, size, count;
-    char *v, *next_v, *y, *slices, *t, *xh, *sums;
+    char *v, *y, *slices, *t, *xh, *sums;
     _Atomic int64_t *ended;
 } reduction;
 
@@ -80,7 +80,6 @@ static reduction reduction_at(const hs__hermitian *x, int64_t panel)
     r.ended = (_Atomic int64_t *)(void *)take_part(&from, 64);
     char *const even = take_part(&from, row_bytes(x)), *const odd = take_part(&from, row_bytes(x));
     r.v = panel % 2 ? odd : even;
-    r.next_v = panel % 2 ? even : odd;
     r.y = take_part(&from, row_bytes(x));
     r.slices = take_part(&from, slices * slice_bytes(x));
     r.sums = take_part(&from, slices * square_bytes(x));
@@ -233,7 +232,7 @@ static void finish_x(const reduction *r)
 static void compute_y(void *context, int32_t task, hs__walk *walk)
 {
     const reduction *r = context;
-    const int64_t width = r->x->width, e = r->element, row = task * r->across;
+    const int64_t width = r->x->width, row = task * r->across;
     const int64_t rows = hs__min(r->across, r->size - row), end = row + rows;
     char *const square = hs__walk_scratch(walk), *const product = square + diagonal_bytes(r->x);
     char *const y = row_at(r, r->y, row), *const v = row_at(r, r->v, row);
@@ -251,7 +250,6 @@ static void compute_y(void *context, int32_t task, hs__walk *walk)
                 HS__ROWS_SET);
     hs__slice_load(r->x->dtype, width, rows, v, width, slice_at(r, task));
     hs__slice_load(r->x->dtype, width, rows, y, width, slice_at(r, task) + width * HS__SLICE_BYTES);
-    (void)e;
     if (atomic_fetch_add(r->ended, 1) + 1 < r->count) return;
     atomic_store(r->ended, 0);
     finish_x(r);
