@@ -155,7 +155,7 @@ static void set_ones(int32_t dtype, int64_t count, char *x, int64_t stride)
     }
 }
 
-/* Factors a panel: V and T, by rows, are for the phases that follow. */
+/* Factors a panel. The phases that follow take V and T by rows. */
 static void factor_panel(const hs__hermitian *x, int64_t panel, hs__walk *walk)
 {
     const reduction r = reduction_at(x, panel);
@@ -169,16 +169,12 @@ static void factor_panel(const hs__hermitian *x, int64_t panel, hs__walk *walk)
     if (hs__qr_factor(&type, r.size, width, a, x->ld, tau, t, width, tau + tau_bytes(x),
                       &walk->self))
         return;
-    for (int64_t i = 0; i < width; i++)
-        for (int64_t j = 0; j < width; j++)
-            copy_element(x->dtype, t + (i + j * width) * e, r.t + (i * width + j) * e, 0);
-    for (int64_t i = 0; i < r.size; i++) {
-        char *to = row_at(&r, r.v, i);
-        const int64_t own = hs__min(i, count);
-        for (int64_t j = 0; j < own; j++)
-            copy_element(x->dtype, a + (i + j * x->ld) * e, to + j * e, 0);
-        memset(to + own * e, 0, (size_t)((width - own) * e));
-    }
+    hs__transpose_elements(x->dtype, width, width, t, width, r.t, width);
+    hs__transpose_elements(x->dtype, r.size, count, a, x->ld, r.v, width);
+    for (int64_t i = 0; i < count; i++)
+        memset(row_at(&r, r.v, i) + i * e, 0, (size_t)((width - i) * e));
+    for (int64_t i = count; i < r.size && count < width; i++)
+        memset(row_at(&r, r.v, i) + count * e, 0, (size_t)((width - count) * e));
     set_ones(x->dtype, count, r.v, (width + 1) * e);
 }
 
