@@ -17,6 +17,11 @@ enum {
     TOGETHER = 16 /* panels of a task of hs__hermitian_back */
 };
 
+int64_t hs__hermitian_width(int32_t dtype, int64_t n, int vectors)
+{
+    return dtype == HS_FLOAT32 || (vectors && n > 1000) ? 64 : 32;
+}
+
 int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0) / width; }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
