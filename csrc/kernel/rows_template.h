@@ -17,8 +17,13 @@ INLINE void NAME(tile)(const int rows, const int vectors, int64_t depth, const R
     const int64_t row_step = steps->row_step * PARTS, depth_step = steps->depth_step * PARTS;
     UNROLLED for (int r = 0; r < rows; r++) UNROLLED for (int v = 0; v < vectors; v++)
         UNROLLED for (int p = 0; p < PARTS; p++) sum[r][v][p] = (NAME(vector)){0};
+    const int64_t last = (2 * NAME(high) - 1) * row_step;
+    const int64_t first = row_step * (int)sizeof(REAL) < 64 ? last : NAME(high) * row_step;
+    int64_t ahead = first;
     for (int64_t l = 0; l < depth; l++, a += depth_step, x += x_step) {
         NAME(vector) own[VECTORS];
+        __builtin_prefetch(a + ahead);
+        ahead = ahead == last ? first : ahead + row_step;
         UNROLLED for (int v = 0; v < vectors; v++) own[v] = NAME(load)(x + v * NAME(lanes));
         UNROLLED for (int r = 0; r < rows; r++) UNROLLED for (int p = 0; p < PARTS; p++)
         {
@@ -48,6 +53,9 @@ INLINE void NAME(strip)(const int vectors, int64_t rows, int64_t depth, const RE
     for (; i + NAME(high) <= rows; i += NAME(high))
         NAME(tile)(NAME(high), vectors, depth, a + i * row_step, steps, x, x_step, c + i * c_step,
                    c_step, how);
+    for (; i + NAME(high) / 2 <= rows; i += NAME(high) / 2)
+        NAME(tile)(NAME(high) / 2, vectors, depth, a + i * row_step, steps, x, x_step,
+                   c + i * c_step, c_step, how);
     for (; i < rows; i++)
         NAME(tile)(1, vectors, depth, a + i * row_step, steps, x, x_step, c + i * c_step, c_step,
                    how);

@@ -40,6 +40,6 @@ typedef struct hs__chase {
 size_t hs__chase_bytes(const hs__chase *x);
 size_t hs__chase_scratch(const hs__chase *x);
 
-int hs__chase_run(hs__walk *walk, const hs__chase *x);
+int hs__hermitian_chase(hs__walk *walk, const hs__chase *x);
 
 #endif

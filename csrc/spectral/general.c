@@ -21,11 +21,14 @@ enum { LINE = 64, PARTS = 12, LINES_LEAST = 48, LINES_MOST = 192 };
  *   next    columns of the next panel, and reflectors of the LQ factorisation
  *   z       [rest x cols] of the update A - V Z^T by the V of the QR factorisation
  *   x       [below x next] of the update A - X V^H by the V of the LQ factorisation
- *   right_v [rest x cols] that V, in its first `next` columns */
+ *   right_v [rest x cols] that V, in its first `next` columns
+ *   packed_v, packed_adjoint
+ *           see left_factor, right_factor and right_adjoint */
 typedef struct {
     const hs__general *own;
     int64_t number, first, cols, rest, below, next;
     hs__matrix z, x, right_v;
+    char *packed_v, *packed_adjoint;
 } reduction_step;
 
 /* ---- sizes and places ------------------------------------------------------------------------ */
@@ -64,20 +67,28 @@ static int64_t counter_bytes(const hs__general *x, int64_t cols)
     return hs__round_up(hs__ceil_div(lines, LINES_LEAST) * (int64_t)sizeof(int64_t), LINE);
 }
 
-/* z, v and x of a step, then the counters. */
-static int64_t matrix_bytes(const hs__general *x)
+/* Bytes of packed operands: of V, and of the adjoint of the LQ factorisation's V. */
+static int64_t packed_v_bytes(const hs__general *x)
 {
-    return 2 * aligned_bytes(x, x->n * x->width) + aligned_bytes(x, x->m * x->width);
+    return (int64_t)hs__common_bytes(x->kernel, x->dtype, x->m, x->width);
+}
+static int64_t packed_adjoint_bytes(const hs__general *x)
+{
+    return (int64_t)hs__common_bytes(x->kernel, x->dtype, x->width, x->n);
 }
 
+/* The counters are followed by z, right_v, x and the packed operands of a step, which products with
+ * the reflectors do not need. */
 size_t hs__general_bytes(const hs__general *x, int64_t cols)
 {
-    return (size_t)(matrix_bytes(x) + counter_bytes(x, cols));
+    return (size_t)(counter_bytes(x, cols) + 2 * aligned_bytes(x, x->n * x->width) +
+                    aligned_bytes(x, x->m * x->width) + packed_v_bytes(x) +
+                    packed_adjoint_bytes(x));
 }
 
 static _Atomic int64_t *counter_of(const hs__general *x, int64_t part)
 {
-    return (_Atomic int64_t *)(void *)(x->work + matrix_bytes(x)) + part;
+    return (_Atomic int64_t *)(void *)x->work + part;
 }
 
 static void reset_counters(const hs__general *x, int64_t cols)
@@ -124,18 +135,23 @@ static reduction_step step_of(const hs__general *x, int64_t number)
 {
     const int64_t first = number * x->width, cols = hs__min(x->width, x->n - first);
     const int64_t rest = x->n - first - cols, below = x->m - first - cols;
-    char *right_v = x->work + aligned_bytes(x, x->n * x->width);
+    const int64_t next = hs__min(x->width, rest);
+    char *z = x->work + counter_bytes(x, 0);
+    char *right_v = z + aligned_bytes(x, x->n * x->width);
     char *left = right_v + aligned_bytes(x, x->n * x->width);
+    char *packed_v = left + aligned_bytes(x, x->m * x->width);
     return (reduction_step){.own = x,
                             .number = number,
                             .first = first,
                             .cols = cols,
                             .rest = rest,
                             .below = below,
-                            .next = hs__min(x->width, rest),
-                            .z = columns_of(x, x->work, rest, cols, rest),
-                            .x = columns_of(x, left, below, hs__min(x->width, rest), below),
-                            .right_v = columns_of(x, right_v, rest, cols, rest)};
+                            .next = next,
+                            .z = columns_of(x, z, rest, cols, rest),
+                            .x = columns_of(x, left, below, next, below),
+                            .right_v = columns_of(x, right_v, rest, cols, rest),
+                            .packed_v = packed_v,
+                            .packed_adjoint = packed_v + packed_v_bytes(x)};
 }
 
 /* Return V and T of the QR and of the LQ factorisation of a step. */
@@ -155,6 +171,23 @@ static hs__matrix stored_right_v(const reduction_step *s)
 static hs__matrix right_t(const reduction_step *s)
 {
     return t_of(s->own, s->own->right_t, s->number, s->next);
+}
+
+/* The operands that all products of a kind have in common. Each factorisation packs its own. The
+ * first two take turns in one memory: when the LQ factorisation begins, all products with the V of
+ * the QR factorisation have ended, and conversely. */
+static hs__common left_factor(const reduction_step *s)
+{
+    return (hs__common){left_v(s), 1, s->packed_v};
+}
+static hs__common right_factor(const reduction_step *s)
+{
+    return (hs__common){hs__part(&s->right_v, 0, 0, s->rest, s->next), 0, s->packed_v};
+}
+static hs__common right_adjoint(const reduction_step *s)
+{
+    const hs__matrix v = hs__part(&s->right_v, s->next, 0, s->rest - s->next, s->next);
+    return (hs__common){hs__transposed(v), 1, s->packed_adjoint};
 }
 
 /* A worker's two matrices of a part's lines, and its products. */
@@ -235,6 +268,8 @@ static int factor_panel(const hs__general *x, const hs__matrix *v, const hs__mat
 static void factor_columns(const reduction_step *s, hs__walk *walk)
 {
     const hs__general *x = s->own;
+    const worker_room room = room_of(x, walk);
+    const hs__common common = left_factor(s);
     const hs__matrix v = left_v(s), t = left_t(s);
     if (factor_panel(x, &v, &t, walk)) return;
     if (s->number == 0) clear_band(x, 0, s->cols);
@@ -242,6 +277,7 @@ static void factor_columns(const reduction_step *s, hs__walk *walk)
         memcpy(band_at(x, s->first, s->first + j), hs__at(&v, 0, j),
                (size_t)(j + 1) * (size_t)v.element);
     complete_v(x, &v);
+    if (s->rest) hs__pack_common(&room.multiply, &common);
 }
 
 /* The LQ factorisation of the rows to the right of a step's panel, as the QR factorisation of their
@@ -249,8 +285,10 @@ static void factor_columns(const reduction_step *s, hs__walk *walk)
 static void factor_rows(const reduction_step *s, hs__walk *walk)
 {
     const hs__general *x = s->own;
+    const worker_room room = room_of(x, walk);
     const int64_t col = s->first + s->cols;
     const hs__matrix adjoint = s->right_v, t = right_t(s);
+    const hs__common common[] = {right_factor(s), right_adjoint(s)};
     hs__copy(NULL, adjoint, hs__transposed(part_of_a(x, s->first, col, s->cols, s->rest)));
     for (int64_t j = 0; j < s->cols; j++) conjugate(x, s->rest, hs__at(&adjoint, 0, j));
     if (factor_panel(x, &adjoint, &t, walk)) return;
@@ -263,19 +301,32 @@ static void factor_rows(const reduction_step *s, hs__walk *walk)
     }
     complete_v(x, &adjoint);
     hs__copy(NULL, stored_right_v(s), hs__part(&adjoint, 0, 0, s->rest, s->next));
+    hs__pack_common(&room.multiply, &common[0]);
+    hs__pack_common(&room.multiply, &common[1]);
 }
 
 /* ---- reduction ------------------------------------------------------------------------------- */
 
+/* Returns a temporary matrix whose lines lie in the direction that the kernel prefers. */
+static hs__matrix temporary_of(const worker_room *room, int64_t rows, int64_t cols)
+{
+    const int32_t dtype = room->multiply.dtype;
+    const int by_rows = room->multiply.kernel->real[dtype & 1].prefers_rows;
+    return (hs__matrix){.data = room->first,
+                        .element = (ptrdiff_t)hs__element_bytes(dtype),
+                        .rows = rows,
+                        .cols = cols,
+                        .row_stride = by_rows ? cols : 1,
+                        .col_stride = by_rows ? 1 : rows};
+}
+
 /* Z^T = (T V^H C)^T, or with adjoint (T^H V^H C)^T, which I - V T V^H or its adjoint subtracts from
- * C as V Z^T. */
-static void compute_z(const worker_room *room, hs__matrix v, hs__matrix t, int adjoint,
+ * C as V Z^T. conj_v: conj(V). */
+static void compute_z(const worker_room *room, const hs__common *conj_v, hs__matrix t, int adjoint,
                       hs__matrix c, hs__matrix z)
 {
-    hs__matrix product = z;
-    product.data = room->first;
-    product.col_stride = z.rows;
-    hs__multiply(&room->multiply, 1, hs__transposed(c), v, 1, 0, product);
+    const hs__matrix product = temporary_of(room, z.rows, z.cols);
+    hs__multiply_common(&room->multiply, 1, hs__transposed(c), conj_v, 0, product);
     hs__multiply(&room->multiply, 1, product, adjoint ? t : hs__transposed(t), adjoint, 0, z);
 }
 
@@ -285,8 +336,9 @@ static void start_columns(const reduction_step *s, const worker_room *room, int6
                           int64_t cols)
 {
     const int64_t at = s->first + s->cols + col;
-    const hs__matrix v = left_v(s), z = hs__part(&s->z, col, 0, cols, s->cols);
-    compute_z(room, v, left_t(s), 1, part_of_a(s->own, s->first, at, v.rows, cols), z);
+    const hs__common conj_v = left_factor(s);
+    const hs__matrix v = conj_v.b, z = hs__part(&s->z, col, 0, cols, s->cols);
+    compute_z(room, &conj_v, left_t(s), 1, part_of_a(s->own, s->first, at, v.rows, cols), z);
     hs__multiply(&room->multiply, -1, hs__part(&v, 0, 0, s->cols, s->cols), hs__transposed(z), 0, 1,
                  part_of_a(s->own, s->first, at, s->cols, cols));
 }
@@ -306,22 +358,23 @@ static void start_rows(const reduction_step *s, const worker_room *room, int64_t
 {
     const int64_t at = s->first + s->cols;
     const hs__matrix a = part_of_a(s->own, at + row, at, rows, s->rest);
-    const hs__matrix v = hs__part(&s->right_v, 0, 0, s->rest, s->next);
+    const hs__common v = right_factor(s);
+    const hs__matrix top = hs__part(&v.b, 0, 0, s->next, s->next);
     const hs__matrix x = hs__part(&s->x, row, 0, rows, s->next);
-    const hs__matrix product = columns_of(s->own, room->first, rows, s->next, rows);
-    hs__multiply(&room->multiply, 1, a, v, 0, 0, product);
+    const hs__matrix product = temporary_of(room, rows, s->next);
+    hs__multiply_common(&room->multiply, 1, a, &v, 0, product);
     hs__multiply(&room->multiply, 1, product, right_t(s), 0, 0, x);
-    hs__multiply(&room->multiply, -1, x, hs__transposed(hs__part(&v, 0, 0, s->next, s->next)), 1, 1,
+    hs__multiply(&room->multiply, -1, x, hs__transposed(top), 1, 1,
                  hs__part(&a, 0, 0, rows, s->next));
 }
 
 /* A <- A - X V^H in these rows, to the right of the next panel. */
 static void finish_rows(const reduction_step *s, const worker_room *room, int64_t row, int64_t rows)
 {
-    const int64_t at = s->first + s->cols, cols = s->rest - s->next;
-    const hs__matrix v = hs__part(&s->right_v, s->next, 0, cols, s->next);
-    hs__multiply(&room->multiply, -1, hs__part(&s->x, row, 0, rows, s->next), hs__transposed(v), 1,
-                 1, part_of_a(s->own, at + row, at + s->next, rows, cols));
+    const int64_t at = s->first + s->cols;
+    const hs__common adjoint = right_adjoint(s);
+    hs__multiply_common(&room->multiply, -1, hs__part(&s->x, row, 0, rows, s->next), &adjoint, 1,
+                        part_of_a(s->own, at + row, at + s->next, rows, s->rest - s->next));
 }
 
 /* What the counter of a part tells when its first task of a step has ended. The columns come before
@@ -429,10 +482,11 @@ static void multiply_columns(void *context, int32_t task, hs__walk *walk)
     const int64_t col = part * cut_lines(all->c.cols), cols = size_of_part(part, all->c.cols);
     const reduction_step s = step_of(x, all->steps - 1 - done);
     const hs__matrix v = all->right ? stored_right_v(&s) : left_v(&s);
+    const hs__common conj_v = {.b = v, .conjugate = 1};
     const hs__matrix c = hs__part(&all->c, all->c.rows - v.rows, col, v.rows, cols);
     const hs__matrix z = columns_of(x, room.second, cols, v.cols, cols);
     if (await_parts(walk, x, part, 1, done)) return;
-    compute_z(&room, v, all->right ? right_t(&s) : left_t(&s), 0, c, z);
+    compute_z(&room, &conj_v, all->right ? right_t(&s) : left_t(&s), 0, c, z);
     hs__multiply(&room.multiply, -1, v, hs__transposed(z), 0, 1, c);
     hs__phase_raise(walk, counter_of(x, part), done + 1);
 }

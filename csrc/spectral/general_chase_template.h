@@ -53,8 +53,8 @@ static REAL NAME(pass_diagonal)(const chase *x, const sweep_state *s, NAME(eleme
     NAME(element) *w = room->w;
     NAME(element) *y = room->y;
     NAME(element) *z = room->z;
+    NAME(element) product;
     x->vector.column(size, size, d, x->step, v, w);
-    NAME(element) product = 0;
     for (int64_t i = 0; i < size; i++) {
         w[i] *= tau;
         y[i] = CONJ(v[i]);
@@ -62,7 +62,7 @@ static REAL NAME(pass_diagonal)(const chase *x, const sweep_state *s, NAME(eleme
     }
     const NAME(element) beta = NAME(make_reflector)(&x->vector, size, u, room->tau);
     const NAME(element) factor = CONJ(*(NAME(element) *)room->tau);
-    for (int64_t i = 0; i < size; i++) product += CONJ(u[i]) * w[i];
+    x->vector.row(size, u, 1, w, size, &product);
     x->vector.row(size, u, size, d, x->step, z);
     for (int64_t j = 0; j < size; j++) z[j] = factor * (z[j] - product * y[j]);
     x->vector.rank_two(size, size - 1, d + x->step, x->step, u, z + 1, w, y + 1);
@@ -89,11 +89,9 @@ static void NAME(pass_above)(const chase *x, sweep_state *s, int64_t rows, int64
     }
     const NAME(element) beta = NAME(make_reflector)(&x->vector, cols, v, s->tau);
     const NAME(element) tau = *(NAME(element) *)s->tau;
-    NAME(element) product = 0;
-    for (int64_t j = 0; j < cols; j++) {
-        y[j] = CONJ(v[j]);
-        product += z[j] * v[j];
-    }
+    NAME(element) product;
+    for (int64_t j = 0; j < cols; j++) y[j] = CONJ(v[j]);
+    x->vector.row(cols, y, 1, z, cols, &product);
     x->vector.column(rows, cols, e, x->step, v, w);
     for (int64_t i = 0; i < rows; i++) w[i] = tau * (w[i] - u[i] * product);
     x->vector.rank_two(rows, cols, e, x->step, u, z, w, y);

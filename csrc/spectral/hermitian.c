@@ -17,13 +17,18 @@ enum {
     TOGETHER = 16 /* panels of a task of hs__hermitian_back */
 };
 
+int64_t hs__hermitian_width(int32_t dtype, int64_t n, int vectors)
+{
+    return dtype == HS_FLOAT32 || (vectors && n > 1000) ? 64 : 32;
+}
+
 int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0) / width; }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* What all tasks know of the matrix and of the panel: `size` rows and columns of the trailing matrix
- * at `origin`, which are `slices` slices. The pointers lead to parts of the workspace.
- *   v        [size x width] V by rows; next_v: of the next panel
+ * at `origin`, which are `count` slices. The pointers lead to parts of the workspace.
+ *   v        [size x width] V by rows
  *   y        [size x width] Y by rows
  *   slices   of 2 width rows: the columns of V, then those of Y
  *   t, xh    [width x width] T and X^H by rows
@@ -33,7 +38,7 @@ typedef struct {
     const hs__hermitian *x;
     hs__rows_product *multiply;
     int64_t element, across, panel, origin, size, count;
-    char *v, *next_v, *y, *slices, *t, *xh, *sums;
+    char *v, *y, *slices, *t, *xh, *sums;
     _Atomic int64_t *ended;
 } reduction;
 
@@ -80,7 +85,6 @@ static reduction reduction_at(const hs__hermitian *x, int64_t panel)
     r.ended = (_Atomic int64_t *)(void *)take_part(&from, 64);
     char *const even = take_part(&from, row_bytes(x)), *const odd = take_part(&from, row_bytes(x));
     r.v = panel % 2 ? odd : even;
-    r.next_v = panel % 2 ? even : odd;
     r.y = take_part(&from, row_bytes(x));
     r.slices = take_part(&from, slices * slice_bytes(x));
     r.sums = take_part(&from, slices * square_bytes(x));
@@ -156,7 +160,7 @@ static void set_ones(int32_t dtype, int64_t count, char *x, int64_t stride)
     }
 }
 
-/* Factors a panel: V and T, by rows, are for the phases that follow. */
+/* Factors a panel. The phases that follow take V and T by rows. */
 static void factor_panel(const hs__hermitian *x, int64_t panel, hs__walk *walk)
 {
     const reduction r = reduction_at(x, panel);
@@ -170,16 +174,12 @@ static void factor_panel(const hs__hermitian *x, int64_t panel, hs__walk *walk)
     if (hs__qr_factor(&type, r.size, width, a, x->ld, tau, t, width, tau + tau_bytes(x),
                       &walk->self))
         return;
-    for (int64_t i = 0; i < width; i++)
-        for (int64_t j = 0; j < width; j++)
-            copy_element(x->dtype, t + (i + j * width) * e, r.t + (i * width + j) * e, 0);
-    for (int64_t i = 0; i < r.size; i++) {
-        char *to = row_at(&r, r.v, i);
-        const int64_t own = hs__min(i, count);
-        for (int64_t j = 0; j < own; j++)
-            copy_element(x->dtype, a + (i + j * x->ld) * e, to + j * e, 0);
-        memset(to + own * e, 0, (size_t)((width - own) * e));
-    }
+    hs__transpose_elements(x->dtype, width, width, t, width, r.t, width);
+    hs__transpose_elements(x->dtype, r.size, count, a, x->ld, r.v, width);
+    for (int64_t i = 0; i < count; i++)
+        memset(row_at(&r, r.v, i) + i * e, 0, (size_t)((width - i) * e));
+    for (int64_t i = count; i < r.size && count < width; i++)
+        memset(row_at(&r, r.v, i) + count * e, 0, (size_t)((width - count) * e));
     set_ones(x->dtype, count, r.v, (width + 1) * e);
 }
 
@@ -233,7 +233,7 @@ static void finish_x(const reduction *r)
 static void compute_y(void *context, int32_t task, hs__walk *walk)
 {
     const reduction *r = context;
-    const int64_t width = r->x->width, e = r->element, row = task * r->across;
+    const int64_t width = r->x->width, row = task * r->across;
     const int64_t rows = hs__min(r->across, r->size - row), end = row + rows;
     char *const square = hs__walk_scratch(walk), *const product = square + diagonal_bytes(r->x);
     char *const y = row_at(r, r->y, row), *const v = row_at(r, r->v, row);
@@ -251,7 +251,6 @@ static void compute_y(void *context, int32_t task, hs__walk *walk)
                 HS__ROWS_SET);
     hs__slice_load(r->x->dtype, width, rows, v, width, slice_at(r, task));
     hs__slice_load(r->x->dtype, width, rows, y, width, slice_at(r, task) + width * HS__SLICE_BYTES);
-    (void)e;
     if (atomic_fetch_add(r->ended, 1) + 1 < r->count) return;
     atomic_store(r->ended, 0);
     finish_x(r);

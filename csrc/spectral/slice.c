@@ -8,10 +8,8 @@
 /* rows that are copied at a time: their cache lines of all columns stay in the L1 cache */
 enum { ROWS = 16 };
 
-/* to(j, i) <- from(i, j) for elements of any type, of which consecutive i are adjacent in `from` and
- * consecutive j in `to`. */
-static void transpose_elements(int32_t dtype, int64_t rows, int64_t cols, const char *from,
-                               int64_t from_stride, char *to, int64_t to_stride)
+void hs__transpose_elements(int32_t dtype, int64_t rows, int64_t cols, const char *from,
+                            int64_t from_stride, char *to, int64_t to_stride)
 {
     if (dtype < 2) {
         hs__transpose_reals(dtype, rows, cols, from, from_stride, to, to_stride);
@@ -32,9 +30,11 @@ void hs__slice_load(int32_t dtype, int64_t rows, int64_t cols, const char *c, in
 {
     const int64_t e = (int64_t)hs__element_bytes(dtype), across = hs__slice_cols(dtype);
     const int64_t rest = hs__slice_length(dtype, cols) - cols;
-    for (int64_t i = 0; i < rows; i += ROWS)
-        transpose_elements(dtype, hs__min(ROWS, rows - i), cols, c + i * e, ld,
-                           slice + i * HS__SLICE_BYTES, across);
+    for (int64_t i = 0; i < rows; i += ROWS) {
+        hs__prefetch_block(ROWS * e, i + ROWS < rows ? cols : 0, c + (i + ROWS) * e, ld * e);
+        hs__transpose_elements(dtype, hs__min(ROWS, rows - i), cols, c + i * e, ld,
+                               slice + i * HS__SLICE_BYTES, across);
+    }
     for (int64_t i = 0; i < rows && rest; i++)
         memset(slice + i * HS__SLICE_BYTES + cols * e, 0, (size_t)(rest * e));
 }
@@ -43,7 +43,9 @@ void hs__slice_store(int32_t dtype, int64_t rows, int64_t cols, const char *slic
                      int64_t ld)
 {
     const int64_t e = (int64_t)hs__element_bytes(dtype), across = hs__slice_cols(dtype);
-    for (int64_t i = 0; i < rows; i += ROWS)
-        transpose_elements(dtype, cols, hs__min(ROWS, rows - i), slice + i * HS__SLICE_BYTES,
-                           across, c + i * e, ld);
+    for (int64_t i = 0; i < rows; i += ROWS) {
+        hs__prefetch_block(ROWS * e, i + ROWS < rows ? cols : 0, c + (i + ROWS) * e, ld * e);
+        hs__transpose_elements(dtype, cols, hs__min(ROWS, rows - i), slice + i * HS__SLICE_BYTES,
+                               across, c + i * e, ld);
+    }
 }

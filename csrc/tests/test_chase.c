@@ -1,6 +1,6 @@
 /* The chase of a Hermitian band matrix: Q T Q^H is the matrix, Q is unitary, the eigenvalues of
- * known matrices; the same bits from all pools, with and without Q; NaN and infinities end;
- * cancels. */
+ * known matrices; the same bits from all pools, with and without Q, for each instruction set; NaN
+ * and infinities end; cancels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "check.h"
 #include "elements.h"
 #include "late.h"
+#include "sets.h"
 #include "spectral/chase.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -82,7 +83,7 @@ static void chase(void *context, hs__walk *walk)
 {
     problem *x = context;
     for (int32_t i = 0; i < x->times; i++) {
-        if (hs__chase_run(walk, &x->chase)) return;
+        if (hs__hermitian_chase(walk, &x->chase)) return;
         if (x->chase.kept && hs__chased_apply(walk, &x->kept, x->q, x->n, x->n)) return;
     }
 }
@@ -164,10 +165,16 @@ static void check_chases(hs_pool *const *pools)
     for (int dtype = 0; dtype < 4; dtype++) {
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
             check_chase(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 5);
-        for (int64_t width = 16; width <= HS__WIDTH_MOST; width += 16)
+        for (int64_t width = 16; width <= HS__WIDTH_MOST; width += CHECK_MANY(16, 48))
             check_chase(pools, dtype, CHECK_MANY(2 * width + 3, width + 20), width, 0);
     }
+}
+
+/* Long enough for pipelines of several groups. */
+static void check_late(hs_pool *const *pools)
+{
     check_chase(pools, HS_FLOAT64, CHECK_MANY(400, 150), 16, 0);
+    check_chase(pools, HS_COMPLEX64, CHECK_MANY(200, 100), 16, 0);
 }
 
 /* The second difference matrix has the eigenvalues 2 - 2 cos(k pi / (n + 1)). Its square has width
@@ -250,7 +257,8 @@ int main(void)
     for (int32_t p = 0; p < WORKERS; p++)
         created &= CHECK(hs_pool_create(p + 1, NULL, &pools[p]) == HS_OK);
     if (created) {
-        ALSO_LATE(check_chases(pools));
+        WITH_EACH_SET(check_chases(pools));
+        ALSO_LATE(check_late(pools));
         check_invariants(pools[1]);
         check_scaling(pools[2]);
         check_not_finite(pools[1]);

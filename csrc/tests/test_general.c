@@ -288,10 +288,14 @@ static void check_bidiagonal(const band_problem *p, const char *band)
     apply_by_definition(&p->left, r);
     apply_by_definition(&p->left, u);
     apply_by_definition(&p->right, v);
-    double error = 0, norm = 0, loss = 0;
+    double error = 0;
+    double norm = 0;
+    double loss = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) {
-            double complex sum = 0, left = i == j ? -1 : 0, right = left;
+            double complex sum = 0;
+            double complex left = i == j ? -1 : 0;
+            double complex right = left;
             for (int64_t l = 0; l < n; l++) {
                 sum += r[i + l * n] * conj(v[j + l * n]);
                 left += conj(u[l + i * n]) * u[l + j * n];
@@ -544,6 +548,15 @@ static void check_shapes(hs_pool **pools, int64_t rows)
     }
 }
 
+static void check_random_shapes(hs_pool **pools)
+{
+    for (int i = 0; i < CHECK_MANY(200, 12); i++) {
+        const int64_t n = check_random(100), width = 1 + check_random(50);
+        check_reduction(pools, 2, i % 4, n + check_random(60), n, width, check_random(9), 1);
+        check_chase(pools, 2, i % 4, n, width, check_random(9), 1);
+    }
+}
+
 static void check_values(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++) {
@@ -570,6 +583,7 @@ int main(void)
         if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
     check_shapes(pools, 200);
     ALSO_LATE(check_shapes(pools, CHECK_MANY(200, 60)));
+    check_random_shapes(pools);
     check_values(pools[1]);
     for (int i = 0; i < POOLS; i++) check_cancel(pools[i]);
     check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 300), CHECK_MANY(600, 250), 48, 1, 1);

@@ -1,5 +1,6 @@
 /* The reduction of a Hermitian matrix to a band matrix: Q1 B Q1^H is the matrix, Q1 is unitary; the
- * same bits from all pools; the upper triangle does not count; NaN and infinities end; cancels. */
+ * same bits from all pools, for each instruction set; the upper triangle does not count; NaN and
+ * infinities end; cancels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "check.h"
 #include "elements.h"
 #include "late.h"
+#include "sets.h"
 #include "spectral/hermitian.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -178,6 +180,11 @@ static void check_reductions(hs_pool *const *pools)
         for (int64_t width = 16; width <= HS__WIDTH_MOST; width += CHECK_MANY(16, 48))
             check_reduction(pools, dtype, 2 * width + 3, width, 0);
     }
+}
+
+/* Panels enough for several phases of the way back. */
+static void check_late(hs_pool *const *pools)
+{
     check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 300), 16, 0);
     check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 150), 32, 0);
 }
@@ -238,7 +245,8 @@ int main(void)
     for (int32_t p = 0; p < WORKERS; p++)
         created &= CHECK(hs_pool_create(p + 1, NULL, &pools[p]) == HS_OK);
     if (created) {
-        ALSO_LATE(check_reductions(pools));
+        WITH_EACH_SET(check_reductions(pools));
+        ALSO_LATE(check_late(pools));
         check_scaling(pools[2]);
         check_not_finite(pools[1]);
         check_cancel(pools[0]);

@@ -12,8 +12,27 @@ static hs__matrix matrix_of(const matrix *x, int dtype, int64_t rows, int64_t co
                         x->col_stride};
 }
 
+/* Multiplies two parts of the rows by B that is packed once, in memory of exactly its size, which
+ * is enough for a smaller B, too. */
+static void multiply_parts(const hs__multiplier *by, double alpha, hs__matrix a, hs__matrix b,
+                           int conjugate, double beta, hs__matrix c)
+{
+    const int64_t first = c.rows / 3, rest = c.rows - first;
+    const size_t bytes = hs__common_bytes(by->kernel, by->dtype, b.rows, b.cols);
+    hs__common common = {.b = b, .conjugate = conjugate};
+    CHECK(bytes >= hs__common_bytes(by->kernel, by->dtype, b.rows - 1, b.cols));
+    CHECK(bytes >= hs__common_bytes(by->kernel, by->dtype, b.rows, b.cols - 1));
+    if (posix_memalign((void **)&common.packed, 64, bytes)) abort();
+    hs__pack_common(by, &common);
+    hs__multiply_common(by, alpha, hs__part(&a, 0, 0, first, a.cols), &common, beta,
+                        hs__part(&c, 0, 0, first, c.cols));
+    hs__multiply_common(by, alpha, hs__part(&a, first, 0, rest, a.cols), &common, beta,
+                        hs__part(&c, first, 0, rest, c.cols));
+    free(common.packed);
+}
+
 /* C <- alpha A B + beta C for matrices of small integers, in which every sum is exact. */
-static void check_product(int dtype, int64_t m, int64_t n, int64_t k, int conjugate)
+static void check_product(int dtype, int64_t m, int64_t n, int64_t k, int conjugate, int common)
 {
     static const int never = 0;
     matrix a = make_matrix(dtype, m, k, (int)check_random(4));
@@ -29,8 +48,10 @@ static void check_product(int dtype, int64_t m, int64_t n, int64_t k, int conjug
     if (posix_memalign((void **)&scratch, 64, bytes)) abort();
     const hs__multiplier by = {hs__kernel_current(), dtype, scratch, &never};
     CHECK(bytes % 64 == 0);
-    hs__multiply(&by, alpha, matrix_of(&a, dtype, m, k), matrix_of(&b, dtype, k, n), conjugate,
-                 beta, matrix_of(&c, dtype, m, n));
+    const hs__matrix a_part = matrix_of(&a, dtype, m, k), b_part = matrix_of(&b, dtype, k, n);
+    if (common)
+        multiply_parts(&by, alpha, a_part, b_part, conjugate, beta, matrix_of(&c, dtype, m, n));
+    else hs__multiply(&by, alpha, a_part, b_part, conjugate, beta, matrix_of(&c, dtype, m, n));
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = 0;
@@ -53,11 +74,14 @@ int main(void)
     for (int dtype = 0; dtype < 4; dtype++) {
         for (int i = 0; i < CHECK_MANY(400, 60); i++)
             check_product(dtype, 1 + check_random(90), 1 + check_random(90), 1 + check_random(90),
-                          i % 2);
-        check_product(dtype, 500, 3, 2, 0);
-        check_product(dtype, 3, 1200, 2, 0);
-        check_product(dtype, 3, 2, 1500, 1);
-        check_product(dtype, 1, 1, 1, 1);
+                          i % 2, i / 2 % 2);
+        for (int common = 0; common < 2; common++) {
+            check_product(dtype, 500, 3, 2, 0, common);
+            check_product(dtype, 3, 1200, 2, 0, common);
+            check_product(dtype, 4, 3000, 2, 0, common);
+            check_product(dtype, 3, 2, 1500, 1, common);
+            check_product(dtype, 1, 1, 1, 1, common);
+        }
     }
     return check_result();
 }
