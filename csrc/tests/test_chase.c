@@ -33,8 +33,8 @@ typedef struct {
 static double any_part(void) { return ((int)check_random(2001) - 1000) / 1000.0; }
 
 /* Fills in the band. kind 0: any numbers; 1: graded; 2: the identity, without any elements to
- * remove; 3: elements below the range of squares; 4: many
- * zeros; 5: subdiagonal elements above the range of squares. */
+ * remove; 3: elements below the range of squares; 4: many zeros; 5: subdiagonal elements above the
+ * range of squares. */
 static void fill_band(problem *x, int kind)
 {
     const int64_t ld = x->chase.band_ld;
