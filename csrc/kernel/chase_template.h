@@ -92,6 +92,7 @@ TARGET static void NAME(reflect)(int64_t width, void *x_, void *v_, void *tau_)
 {
     static const double near = sizeof(REAL) == 4 ? 0x1p-80 : 0x1p-900;
     static const double far = sizeof(REAL) == 4 ? 0x1p+80 : 0x1p+900;
+    static const double most = 0x1p+450; /* whose square is in the range of double */
     REAL *x = x_;
     REAL *v = v_;
     REAL *tau = tau_;
@@ -100,7 +101,7 @@ TARGET static void NAME(reflect)(int64_t width, void *x_, void *v_, void *tau_)
     double square = NAME(square_of)(vectors, x);
     double im = PARTS == 2 ? (double)x[PARTS - 1] : 0.0;
     int power = 0;
-    if (!(square > near && square < far && fabs((double)x[0]) < far && fabs(im) < far)) {
+    if (!(square > near && square < far && fabs((double)x[0]) < most && fabs(im) < most)) {
         double largest = 0.0;
         for (int64_t i = 0; i < reals; i++) largest = fmax(largest, fabs((double)x[i]));
         if (largest > 0.0 && largest <= DBL_MAX) frexp(largest, &power);

@@ -6,15 +6,15 @@
 #include "core/element.h"
 #include "core/numbers.h"
 
-/* Sweeps of a group, and groups that fit in the band at a time: each needs two places for a sweep.
- * Longer groups keep the band longer in the cache of a worker. With 2 to 8 sweeps a worker alone
- * took the same time, with 1 it took 5 % more. */
-enum { GROUP_MOST = 4, GROUPS_IN_BAND = 4 };
+/* Sweeps of a group. Longer groups keep the band longer in the cache of a worker: with 2 to 8 sweeps
+ * a worker alone took the same time, with 1 it took 5 % more. But at least so many groups should fit
+ * in the band at a time, each of which has as many places as sweeps, and one more. */
+enum { GROUP_MOST = 4, GROUPS_IN_BAND = 5 };
 
 static int64_t count_sweeps(const hs__chase *x) { return hs__max(x->n - 1, 0); }
 static int64_t group_size(const hs__chase *x)
 {
-    const int64_t fair = hs__chased_places(x->n, x->width) / (2 * GROUPS_IN_BAND);
+    const int64_t fair = hs__chased_places(x->n, x->width) / GROUPS_IN_BAND - 1;
     return hs__min(hs__max(fair, 1), GROUP_MOST);
 }
 static int64_t count_groups(const hs__chase *x)
@@ -93,7 +93,8 @@ static void do_place(const worker_state *w, int64_t sweep, int64_t place)
                    next.tau);
 }
 
-/* Does the sweeps of a group, each two places behind the one before it. */
+/* Does the sweeps of a group in turn, each one place behind the one before it: that one has done
+ * its next place just before. */
 static void do_group(void *context, int32_t group, hs__walk *walk)
 {
     const hs__chase *x = context;
@@ -103,7 +104,7 @@ static void do_group(void *context, int32_t group, hs__walk *walk)
     const int64_t last_places = places_of(x, first + sweeps - 1);
     for (int64_t step = 0, done = 0; done < last_places; step++) {
         for (int64_t k = 0; k < sweeps; k++) {
-            const int64_t place = step - 2 * k;
+            const int64_t place = step - k;
             if (place < 0 || place >= places_of(x, first + k)) continue;
             if (k == 0 && group > 0) hs__phase_await(walk, counter_of(x, group - 1), place + 2);
             if (hs__stopped(&walk->self)) return;

@@ -6,10 +6,10 @@
  * removes the first column of the bulge only, and makes a bulge one width further down; and so on
  * to the end of the band. What is left of the bulges is removed by the next sweeps.
  *
- * Sweep s + 1 may follow sweep s at a distance of two places. Sweeps are cut into groups, which are
- * the tasks of one phase: a task does its sweeps in turn, each two places behind the one before
- * it, and follows the task before it at the same distance. So the band stays in the cache of the
- * worker while the sweeps of a group pass. */
+ * A place of sweep s + 1 may be done when sweep s has done the place after it. Sweeps are cut into
+ * groups, which are the tasks of one phase: a task does a place of each of its sweeps in turn, each
+ * one place behind the sweep before it, and follows the task before it at the same distance. So the
+ * band stays in the cache of the worker while the sweeps of a group pass. */
 #ifndef HS_SPECTRAL_CHASE_H
 #define HS_SPECTRAL_CHASE_H
 

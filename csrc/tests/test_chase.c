@@ -33,11 +33,12 @@ typedef struct {
 static double any_part(void) { return ((int)check_random(2001) - 1000) / 1000.0; }
 
 /* Fills in the band. kind 0: any numbers; 1: graded; 2: the identity, without any elements to
- * remove; 3: elements above and below the range of squares; 4: many zeros. */
+ * remove; 3: elements below the range of squares; 4: many zeros; 5: subdiagonal elements above the
+ * range of squares. */
 static void fill_band(problem *x, int kind)
 {
     const int64_t ld = x->chase.band_ld;
-    const double edge = x->real == 4 ? 1e-30 : 1e-250;
+    const double edge = x->real == 4 ? 1e-30 : 1e-250, large = x->real == 4 ? 1e25 : 1e200;
     for (int64_t j = 0; j < x->n; j++)
         for (int64_t i = j; i < x->n && i <= j + x->chase.width; i++) {
             double complex value = any_part();
@@ -46,6 +47,7 @@ static void fill_band(problem *x, int kind)
             if (kind == 2) value = i == j;
             if (kind == 3) value *= check_random(2) ? edge : edge * 1e-5;
             if (kind == 4 && check_random(4)) value = 0;
+            if (kind == 5 && i == j + 1) value *= large;
             set(x->first, x->dtype, (i - j) + j * ld, value);
         }
 }
@@ -164,7 +166,8 @@ static void check_chases(hs_pool *const *pools)
     static const int64_t orders[] = {0, 1, 2, 3, 15, 16, 17, 18, 31, 33, 35, 70, 131};
     for (int dtype = 0; dtype < 4; dtype++) {
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-            check_chase(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 5);
+            check_chase(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 6);
+        for (int kind = 1; kind < 6; kind++) check_chase(pools, dtype, 50, 16, kind);
         for (int64_t width = 16; width <= HS__WIDTH_MOST; width += CHECK_MANY(16, 48))
             check_chase(pools, dtype, CHECK_MANY(2 * width + 3, width + 20), width, 0);
     }
