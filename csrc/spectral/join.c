@@ -17,10 +17,10 @@ enum {
     GATHER_ROWS = 128,
     ROOTS = 16,
     WEIGHTS = 64,
-    TILE_COLS = 96,
+    TILE_COLS = 128,
     TILE_ROWS = 768,
     /* Products with at most so many multiply-adds are computed by plain loops. */
-    SMALL_UPDATES = 4096,
+    SMALL_UPDATES = 16384,
     ALIGNED = 64
 };
 
@@ -203,25 +203,19 @@ static packed_columns locate_packed(const hs__tree *tree, const hs__join *join,
     return packed;
 }
 
-/* The tile in the scratch memory (m x n, without gaps) <- A B. */
+/* C <- A B (m x n, depth k). All have unit row stride. */
 static void multiply_packed(const hs__tree *tree, hs__walk *walk, int64_t m, int64_t n, int64_t k,
-                            const void *a, int64_t a_ld, const void *b, int64_t b_ld,
-                            const tile_scratch *scratch)
+                            const void *a, int64_t a_ld, const void *b, int64_t b_ld, void *c,
+                            int64_t c_ld, const tile_scratch *scratch)
 {
-    const hs_product product = {.dtype = tree->dtype,
-                                .m = m,
-                                .n = n,
-                                .k = k,
-                                .a = a,
-                                .a_row_stride = 1,
-                                .a_col_stride = a_ld,
-                                .b = b,
-                                .b_row_stride = 1,
-                                .b_col_stride = b_ld,
-                                .c = scratch->tile,
-                                .c_row_stride = 1,
-                                .c_col_stride = m,
-                                .alpha = {1.0, 0.0}};
+    hs_product product;
+    hs_product_default(&product, tree->dtype, m, n, k, a, b, c);
+    product.a_row_stride = 1;
+    product.a_col_stride = a_ld;
+    product.b_row_stride = 1;
+    product.b_col_stride = b_ld;
+    product.c_row_stride = 1;
+    product.c_col_stride = c_ld;
     const hs_box box = {.height = m, .width = n, .length = k};
     hs__panel_product x;
     if (hs__panel_product_init(&x, tree->kernel, &product, &box, NULL, 1))

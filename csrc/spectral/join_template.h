@@ -365,12 +365,12 @@ static void NAME(set_weights)(const hs__tree *tree, const hs__join *join, int64_
 
 /* ---- multiply -------------------------------------------------------------------------------- */
 
-/* C (m x n, without gaps) <- A B: for products so small that packing would take most of the time. */
+/* C <- A B (m x n, depth k) for products so small that packing would take most of the time. */
 static void NAME(multiply_small)(int64_t m, int64_t n, int64_t k, const REAL *a, int64_t a_ld,
-                                 const REAL *b, int64_t b_ld, REAL *c)
+                                 const REAL *b, int64_t b_ld, REAL *c, int64_t c_ld)
 {
     for (int64_t j = 0; j < n; j++) {
-        REAL *restrict to = c + j * m;
+        REAL *restrict to = c + j * c_ld;
         for (int64_t i = 0; i < m; i++) to[i] = 0;
         for (int64_t l = 0; l < k; l++) {
             const REAL factor = b[l + j * b_ld];
@@ -380,41 +380,39 @@ static void NAME(multiply_small)(int64_t m, int64_t n, int64_t k, const REAL *a,
     }
 }
 
-/* Computes rows from .. to - 1, all of the upper rows or all of the lower ones, of the columns of
- * `roots` roots, whose vectors are in the scratch memory. */
-static void NAME(multiply_half)(const hs__tree *tree, hs__walk *walk, int64_t m, int64_t n,
-                                int64_t k, const REAL *a, int64_t a_ld, const REAL *b, int64_t b_ld,
-                                const tile_scratch *scratch)
+/* Computes the vectors of roots left .. right - 1 in the scratch memory. */
+static void NAME(compute_vectors)(const hs__tree *tree, const hs__join *join, hs__vector_kind kind,
+                                  int64_t left, int64_t right, const tile_scratch *scratch)
 {
-    REAL *c = (REAL *)scratch->tile;
-    if (m * n * k <= SMALL_UPDATES) NAME(multiply_small)(m, n, k, a, a_ld, b, b_ld, c);
-    else multiply_packed(tree, walk, m, n, k, a, a_ld, b, b_ld, scratch);
+    const int64_t first = join->first;
+    const int64_t zero = tree->squares ? tree->place[first] : 0;
+    REAL *vector = (REAL *)scratch->vectors;
+    for (int64_t j = left; j < right; j++, vector += join->count) {
+        const double factor = tree->loops.vector(
+            kind, join->count, tree->grouped_pole + first, tree->grouped_weight + first, zero,
+            tree->base[first + j], tree->shift[first + j], scratch->vector);
+        for (int64_t i = 0; i < join->count; i++) vector[i] = (REAL)(factor * scratch->vector[i]);
+    }
 }
 
 /* Computes rows from .. to - 1, counted from the first row of the part, of the new columns of roots
- * and deflated values first .. last - 1. */
+ * and deflated values left .. right - 1. Columns that are neighbours in the basis are computed there,
+ * others in the scratch memory. */
 static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs__basis *basis,
                            int64_t from, int64_t to, int64_t left, int64_t right, hs__walk *walk)
 {
     const part_rows rows = rows_of(tree, join, basis);
     const packed_columns packed = locate_packed(tree, join, basis);
     const tile_scratch scratch = divide_scratch(tree, walk);
-    const int64_t first = join->first;
     const int64_t count = join->count;
-    const int64_t *target = tree->target + first;
-    REAL *q = (REAL *)basis->q + rows.first + first * basis->ld;
-    const int64_t roots = hs__min(right, count) - left;
+    const int64_t *target = tree->target + join->first;
+    REAL *q = (REAL *)basis->q + rows.first + join->first * basis->ld;
+    const int64_t n = hs__max(hs__min(right, count) - left, 0);
     const int64_t height = rows.upper + rows.lower;
-    const int64_t zero = tree->squares ? tree->place[first] : 0;
-    REAL *vectors = (REAL *)scratch.vectors;
-    for (int64_t j = 0; j < roots; j++) {
-        const double factor = tree->loops.vector(
-            basis->kind, count, tree->grouped_pole + first, tree->grouped_weight + first, zero,
-            tree->base[first + left + j], tree->shift[first + left + j], scratch.vector);
-        for (int64_t i = 0; i < count; i++)
-            vectors[i + j * count] = (REAL)(factor * scratch.vector[i]);
-    }
-    for (int lower = 0; lower < 2 && roots > 0; lower++) {
+    const int64_t step = n > 1 && target[left + 1] < target[left] ? -1 : 1;
+    const int in_place = n > 0 && target[left + n - 1] - target[left] == step * (n - 1);
+    NAME(compute_vectors)(tree, join, basis->kind, left, left + n, &scratch);
+    for (int lower = 0; lower < 2 && n > 0; lower++) {
         const int64_t start = lower ? hs__max(from, rows.upper) : from;
         const int64_t stop = lower ? to : hs__min(to, rows.upper);
         if (start >= stop) continue;
@@ -422,11 +420,14 @@ static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs_
         const int64_t k = join->dense + (lower ? join->lower : join->upper);
         const REAL *a = lower ? (const REAL *)packed.lower + start - rows.upper
                               : (const REAL *)packed.upper + start;
-        NAME(multiply_half)(tree, walk, m, roots, k, a, lower ? rows.lower : rows.upper,
-                            vectors + (lower ? join->upper : 0), count, &scratch);
-        for (int64_t j = 0; j < roots; j++)
-            memcpy(q + target[left + j] * basis->ld + start, (REAL *)scratch.tile + j * m,
-                   (size_t)m * sizeof *q);
+        const int64_t a_ld = lower ? rows.lower : rows.upper;
+        const REAL *b = (const REAL *)scratch.vectors + (lower ? join->upper : 0);
+        REAL *c = in_place ? q + target[left] * basis->ld + start : (REAL *)scratch.tile;
+        const int64_t c_ld = in_place ? step * basis->ld : m;
+        if (m * n * k <= SMALL_UPDATES) NAME(multiply_small)(m, n, k, a, a_ld, b, count, c, c_ld);
+        else multiply_packed(tree, walk, m, n, k, a, a_ld, b, count, c, c_ld, &scratch);
+        for (int64_t j = 0; j < n && !in_place; j++)
+            memcpy(q + target[left + j] * basis->ld + start, c + j * m, (size_t)m * sizeof *q);
     }
     for (int64_t i = hs__max(left, count); i < right; i++)
         memcpy(q + target[i] * basis->ld + from,

@@ -151,7 +151,6 @@ TARGET static double NAME(iterate)(const hs__secular *x, int64_t left, int last,
         const double slope = at.before_slope + at.after_slope;
         const double moved = (x->squares ? 2 * (base + shift) : 1) * fabs(shift);
         const double error = fabs(f);
-        if (error <= ROUNDING * (16 * size + moved * slope)) return shift;
         if (f < 0) low = shift;
         else high = shift;
         if (!last && error > previous / 10) fixed = !fixed;
@@ -160,6 +159,9 @@ TARGET static double NAME(iterate)(const hs__secular *x, int64_t left, int last,
         least = fmin(least, error);
         const double step = NAME(step)(x, &at, f, left, last, fixed, base_is_left);
         const double next = NAME(advance)(x, base, shift, step);
+        /* The function is known no better; the step from here costs nothing. */
+        if (error <= ROUNDING * (16 * size + moved * slope))
+            return next > low && next < high ? next : shift;
         if (next == shift) return shift;
         shift = next;
     }

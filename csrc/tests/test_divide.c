@@ -204,9 +204,9 @@ static void check_value(const problem *x, int64_t j, double value, double allowe
     CHECK(count_below(x, value + allowed) > before);
 }
 
-/* The error, relative to the norm, that every result may have: a fifteenth of what LAPACK's tests
+/* The error, relative to the norm, that every result may have: a thirtieth of what LAPACK's tests
  * allow. */
-static double allowed_error(const problem *x) { return (20 + 2 * (double)x->n) * x->rounding; }
+static double allowed_error(const problem *x) { return (10 + (double)x->n) * x->rounding; }
 
 static void check_values(const problem *x, const double *value)
 {
@@ -232,6 +232,7 @@ static void check_vectors(const problem *x)
 {
     const int64_t n = x->n;
     const size_t size = x->dtype == HS_FLOAT32 ? 4 : 8;
+    const int64_t each = 1 + n / 300; /* pairs of columns of large matrices */
     for (int side = 0; side <= x->squares; side++)
         for (int64_t j = 0; j < n; j++) {
             double worst = 0;
@@ -240,7 +241,7 @@ static void check_vectors(const problem *x)
                 worst = fmax(worst, isnan(rest) ? INFINITY : fabs(rest));
             }
             CHECK(worst <= allowed_error(x) * x->norm + 1e-320);
-            for (int64_t k = 0; k <= j; k++) {
+            for (int64_t k = j % each; k <= j; k += each) {
                 double sum = j == k ? -1 : 0;
                 for (int64_t i = 0; i < n; i++)
                     sum += element(x, side, i, j) * element(x, side, i, k);
@@ -379,6 +380,9 @@ int main(void)
                 check_extremes(pool, dtype, squares, 150);
                 for (int64_t n = 1; n < 5; n++) check_refused(pool, dtype, squares, n);
                 check_refused(pool, dtype, squares, 150);
+                /* several tiles of rows */
+                for (int kind = 0; kind < (p == 2 ? CHECK_MANY(KINDS, 2) : 0); kind++)
+                    check_matrix(pool, dtype, squares, 900 + kind, kind);
             }
         check_cancel(pool);
         hs_pool_destroy(pool);
