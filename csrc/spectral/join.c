@@ -76,14 +76,15 @@ static size_t divide_work(hs__tree *tree, char *work)
     return used;
 }
 
-void hs__tree_init(hs__tree *tree, int32_t dtype, int squares, int values_only, int64_t n)
+void hs__tree_init(hs__tree *tree, const hs__kernel *kernel, int32_t dtype, int squares,
+                   int values_only, int64_t n)
 {
     *tree = (hs__tree){.dtype = dtype,
                        .squares = squares != 0,
                        .values_only = values_only != 0,
                        .bases = squares && !values_only ? 2 : 1,
                        .n = n,
-                       .kernel = hs__kernel_current(),
+                       .kernel = kernel,
                        .loops = hs__secular_for()};
     while ((n + tree->squares) >> tree->levels > 1) tree->levels++;
     tree->basis[0].kind = HS__EIGENVECTOR;

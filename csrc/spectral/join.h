@@ -104,7 +104,8 @@ struct hs__tree {
 
 /* Fills in the sizes and the loops of a tree. Then the caller sets d, e, leaf, failed, and q and ld
  * of the bases, of which only the first counts with values_only. */
-void hs__tree_init(hs__tree *tree, int32_t dtype, int squares, int values_only, int64_t n);
+void hs__tree_init(hs__tree *tree, const hs__kernel *kernel, int32_t dtype, int squares,
+                   int values_only, int64_t n);
 
 /* Returns the bytes of the workspace that hs__tree_use divides. */
 size_t hs__tree_bytes(const hs__tree *tree);

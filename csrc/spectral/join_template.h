@@ -188,23 +188,26 @@ static void NAME(group_columns)(const NAME(deflation) * x)
     memcpy(x->column, grouped_column, (size_t)join->count * sizeof *grouped_column);
 }
 
+/* Keeps the columns of the secular equation and deflates the other ones. Each column is compared
+ * with the one kept before it. */
 static void NAME(deflate)(const hs__tree *tree, hs__join *join)
 {
     const int64_t first = join->first;
     const int64_t half = join->cut - first;
     const int64_t size = join->last - first;
     const int squares = tree->squares;
-    NAME(deflation)
-    x = {.tree = tree,
-         .join = join,
-         .value = (REAL *)tree->d + first,
-         .weight = (REAL *)tree->scaled + first,
-         .pole = tree->pole + first,
-         .pole_weight = tree->weight + first,
-         .dead = (REAL *)tree->dead + first,
-         .column = tree->column + first,
-         .dead_column = tree->dead_column + first,
-         .group = tree->group + first};
+    NAME(deflation) x;
+    x.tree = tree;
+    x.join = join;
+    x.value = (REAL *)tree->d + first;
+    x.weight = (REAL *)tree->scaled + first;
+    x.pole = tree->pole + first;
+    x.pole_weight = tree->weight + first;
+    x.dead = (REAL *)tree->dead + first;
+    x.column = tree->column + first;
+    x.dead_column = tree->dead_column + first;
+    x.group = tree->group + first;
+    x.dead_count = 0;
     join->count = 0;
     join->turns = 0;
     /* the elements between the halves: d and e of the row, or e */
@@ -396,8 +399,8 @@ static void NAME(compute_vectors)(const hs__tree *tree, const hs__join *join, hs
 }
 
 /* Computes rows from .. to - 1, counted from the first row of the part, of the new columns of roots
- * and deflated values left .. right - 1. Columns that are neighbours in the basis are computed there,
- * others in the scratch memory. */
+ * and deflated values left .. right - 1. If the columns of the roots are neighbours in the basis,
+ * they are computed there, else in the scratch memory. */
 static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs__basis *basis,
                            int64_t from, int64_t to, int64_t left, int64_t right, hs__walk *walk)
 {

@@ -129,9 +129,15 @@ static void solve_bidiagonal(void *context, hs__walk *walk)
 static int solve_arrays(const problem *x, hs_pool *pool, int vectors, void *d, void *e)
 {
     const int64_t ld = x->n + GAP;
-    hs__divide divide = {.dtype = x->dtype, .n = x->n, .d = d, .e = e, .ld = ld};
-    hs__bidiagonal bidiagonal = {
-        .dtype = x->dtype, .n = x->n, .d = d, .e = e, .u_ld = ld, .v_ld = ld};
+    hs__divide divide = {
+        .kernel = hs__kernel_current(), .dtype = x->dtype, .n = x->n, .d = d, .e = e, .ld = ld};
+    hs__bidiagonal bidiagonal = {.kernel = hs__kernel_current(),
+                                 .dtype = x->dtype,
+                                 .n = x->n,
+                                 .d = d,
+                                 .e = e,
+                                 .u_ld = ld,
+                                 .v_ld = ld};
     if (vectors) {
         divide.z = x->z[0];
         bidiagonal.u = x->z[0];
@@ -349,7 +355,13 @@ static void check_cancel(hs_pool *pool)
 {
     enum { N = 300 };
     static double d[N], e[N], z[N * N];
-    hs__divide divide = {.dtype = HS_FLOAT64, .n = N, .d = d, .e = e, .z = z, .ld = N};
+    hs__divide divide = {.kernel = hs__kernel_current(),
+                         .dtype = HS_FLOAT64,
+                         .n = N,
+                         .d = d,
+                         .e = e,
+                         .z = z,
+                         .ld = N};
     for (int i = 0; i < N; i++) d[i] = unit_random(), e[i] = unit_random();
     void *memory = NULL;
     CHECK(posix_memalign(&memory, 64, hs__divide_bytes(&divide)) == 0);
