@@ -17,8 +17,14 @@ enum {
     GATHER_ROWS = 128,
     ROOTS = 16,
     WEIGHTS = 64,
-    TILE_COLS = 128,
-    TILE_ROWS = 768,
+    /* Tiles: large ones read the old basis less often and compute fewer vectors twice; small ones
+     * are dealt more evenly. Measured: at n = 3000 tiles of 1536 x 192 take 0.37 s of one core
+     * (Intel Xeon family 6 model 167), of 768 x 128 0.42 s. A sixteenth of the columns, within
+     * limits. */
+    TILE_ROWS = 1536,
+    TILE_COLS_LEAST = 96,
+    TILE_COLS = 192,
+    TILES = 16,
     /* Products with at most so many multiply-adds are computed by plain loops. */
     SMALL_UPDATES = 16384,
     ALIGNED = 64
@@ -338,6 +344,7 @@ static void set_weights(void *context, int32_t task, hs__walk *walk)
 
 /* Tiles of a level: equal numbers of rows, at most TILE_ROWS. */
 typedef struct {
+    int64_t width;      /* columns of a tile */
     int32_t rows, cols; /* tiles in each direction */
     int32_t all;        /* of a part, in all bases */
 } tile_grid;
@@ -346,7 +353,9 @@ static tile_grid grid_of(const hs__tree *tree, int32_t level)
 {
     tile_grid grid;
     grid.rows = count_tasks(most_basis_rows(tree, level), TILE_ROWS);
-    grid.cols = count_tasks(most_rows(tree, level), TILE_COLS);
+    const int64_t width = hs__round_up(hs__ceil_div(most_rows(tree, level), TILES), 32);
+    grid.width = hs__min(hs__max(width, TILE_COLS_LEAST), TILE_COLS);
+    grid.cols = count_tasks(most_rows(tree, level), grid.width);
     grid.all = grid.rows * grid.cols * tree->bases;
     return grid;
 }
@@ -362,8 +371,8 @@ static void multiply_tile(void *context, int32_t task, hs__walk *walk)
     const part_rows rows = rows_of(tree, join, basis);
     const int64_t height = rows.upper + rows.lower;
     const int64_t row = tile % grid.rows;
-    const int64_t left = (int64_t)(tile / grid.rows % grid.cols) * TILE_COLS;
-    const int64_t right = hs__min(left + TILE_COLS, join->last - join->first);
+    const int64_t left = (tile / grid.rows % grid.cols) * grid.width;
+    const int64_t right = hs__min(left + grid.width, join->last - join->first);
     if (left < right)
         CALL(tree, multiply, join, basis, row * height / grid.rows, (row + 1) * height / grid.rows,
              left, right, walk);
