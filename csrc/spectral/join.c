@@ -415,7 +415,6 @@ int hs__tree_solve(hs__walk *walk, const hs__tree *tree)
         return hs__stopped(&walk->self);
     }
     if (hs__phase(walk, 1, prepare_matrix, &copy)) return 1;
-    if (*tree->failed) return 0;
     int32_t level = 0;
     while (level < tree->levels && most_rows(tree, level) > SUBTREE_ROWS) level++;
     join_level x = {tree, level};

@@ -81,7 +81,7 @@ struct hs__tree {
     int64_t n;
     int32_t levels; /* of parts that are divided */
     hs__leaf *leaf;
-    int32_t *failed; /* out: non-zero if an element is not finite; then nothing is computed */
+    int32_t *failed; /* out: non-zero if an element is not finite */
     const hs__kernel *kernel;
     hs__secular_loops loops;
     char *

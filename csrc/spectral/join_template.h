@@ -6,8 +6,8 @@
 /* ---- before and after the joins -------------------------------------------------------------- */
 
 /* Divides the matrix by a power of two, so that its largest element is about 1. For eigenvalues it
- * also takes what couples the parts out of the diagonal. Returns non-zero if an element is not
- * finite. */
+ * also takes what couples the parts out of the diagonal. If an element is not finite, all are set to 0
+ * and it returns non-zero: so the phases do not depend on the matrix. */
 static int NAME(prepare)(const hs__tree *tree)
 {
     REAL *d = (REAL *)tree->d;
@@ -23,7 +23,12 @@ static int NAME(prepare)(const hs__tree *tree)
         norm = (REAL)fmax(norm, fabs(e[i]));
         check += 0 * e[i];
     }
-    if (check != 0) return 1;
+    const int failed = check != 0;
+    if (failed) {
+        norm = 0;
+        for (int64_t i = 0; i < n; i++) d[i] = 0;
+        for (int64_t i = 0; i + 1 < n; i++) e[i] = 0;
+    }
     frexp(norm, tree->exponent);
     const int exponent = *tree->exponent;
     for (int64_t i = 0; i < n; i++) d[i] = (REAL)ldexp(d[i], -exponent);
@@ -34,7 +39,7 @@ static int NAME(prepare)(const hs__tree *tree)
         d[row - 1] -= beside;
         d[row] -= beside;
     }
-    return 0;
+    return failed;
 }
 
 static void NAME(restore)(const hs__tree *tree)
