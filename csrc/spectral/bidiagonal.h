@@ -34,7 +34,7 @@ typedef struct hs__bidiagonal {
     int32_t failed;
 } hs__bidiagonal;
 
-/* Return the bytes of the workspace, and of each worker's scratch. d, e and work need not be set. */
+/* Return the bytes of the workspace, and of each worker's scratch. d, e and work are not read. */
 size_t hs__bidiagonal_bytes(const hs__bidiagonal *x);
 size_t hs__bidiagonal_scratch(const hs__bidiagonal *x);
 

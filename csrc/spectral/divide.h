@@ -31,7 +31,7 @@ typedef struct hs__divide {
     int32_t failed;
 } hs__divide;
 
-/* Return the bytes of the workspace, and of each worker's scratch. d, e and work need not be set. */
+/* Return the bytes of the workspace, and of each worker's scratch. d, e and work are not read. */
 size_t hs__divide_bytes(const hs__divide *x);
 size_t hs__divide_scratch(const hs__divide *x);
 

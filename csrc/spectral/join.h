@@ -22,11 +22,12 @@
  *
  * Singular values. Part i of a level has rows first .. last - 1 and one column more, except for the
  * last part, which is square. Between its halves is the row cut - 1, which belongs to none. Column
- * cut - 1 is the null vector of the first half in the right basis and a unit vector in the left one,
- * and is the column of the pole 0. The null vector of the part is column `last` of the right basis.
+ * cut - 1 is the null vector of the first half in the right basis and a unit vector in the left
+ * one, and is the column of the pole 0. The null vector of the part is column `last` of the right
+ * basis.
  *
- * If only values are wanted, each basis is replaced by its first and last row, which the weights are
- * made of.
+ * If only values are wanted, each basis is replaced by its first and last row, which the weights
+ * are made of.
  *
  * After Cuppen, A divide and conquer method for the symmetric tridiagonal eigenproblem, Numer.
  * Math. 36 (1981), and Gu and Eisenstat (secular.h), with the deflation of LAPACK's laed2 and

@@ -6,8 +6,8 @@
 /* ---- before and after the joins -------------------------------------------------------------- */
 
 /* Divides the matrix by a power of two, so that its largest element is about 1. For eigenvalues it
- * also takes what couples the parts out of the diagonal. If an element is not finite, all are set to 0
- * and it returns non-zero: so the phases do not depend on the matrix. */
+ * also takes what couples the parts out of the diagonal. If an element is not finite, all are set
+ * to 0 and it returns non-zero: so the phases do not depend on the matrix. */
 static int NAME(prepare)(const hs__tree *tree)
 {
     REAL *d = (REAL *)tree->d;
@@ -345,8 +345,8 @@ static int64_t NAME(count_roots)(const double *base, const double *shift, int64_
     return low;
 }
 
-/* Sets the weights of poles from .. to - 1, and the places of as many values of the part. Roots come
- * before deflated values that are equal. Singular values descend in the end. */
+/* Sets the weights of poles from .. to - 1, and the places of as many values of the part. Roots
+ * come before deflated values that are equal. Singular values descend in the end. */
 static void NAME(set_weights)(const hs__tree *tree, const hs__join *join, int64_t from, int64_t to)
 {
     const int64_t first = join->first;

@@ -1,6 +1,7 @@
-/* Eigenvalues of tridiagonal matrices and singular values of bidiagonal ones, with their vectors, by
- * divide and conquer: residuals, orthogonality, counts of values by Sturm sequences, closed forms;
- * matrices of all kinds that deflate in some way; the same bits from every pool and every scale. */
+/* Eigenvalues of tridiagonal matrices and singular values of bidiagonal ones, with their vectors,
+ * by divide and conquer: residuals, orthogonality, counts of values by Sturm sequences, closed
+ * forms; matrices of all kinds that deflate in some way; the same bits from every pool and every
+ * scale. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
