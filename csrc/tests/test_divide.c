@@ -78,8 +78,12 @@ static double rounded(const problem *x, double value)
     return x->dtype == HS_FLOAT32 ? (double)(float)value : value;
 }
 
+/* The test's own reads and sums, which the thread sanitizer skips: they would take most of the
+ * time. */
+#define ORACLE __attribute__((no_sanitize("thread"))) static
+
 /* An element of z[side]. */
-static double element(const problem *x, int side, int64_t row, int64_t col)
+ORACLE double element(const problem *x, int side, int64_t row, int64_t col)
 {
     const int64_t at = row + col * (x->n + GAP);
     return x->dtype == HS_FLOAT32 ? (double)((float *)x->z[side])[at] : ((double *)x->z[side])[at];
@@ -226,7 +230,7 @@ static void check_values(const problem *x, const double *value)
 }
 
 /* Returns row i of T z - d z, of B v - d u (side 0) or of B^T u - d v (side 1), for column j. */
-static double residual(const problem *x, int side, int64_t i, int64_t j)
+ORACLE double residual(const problem *x, int side, int64_t i, int64_t j)
 {
     const int from = x->squares && !side; /* the basis that is multiplied */
     double rest = x->d[i] * element(x, from, i, j) - x->value[j] * element(x, side, i, j);
@@ -235,7 +239,7 @@ static double residual(const problem *x, int side, int64_t i, int64_t j)
     return rest;
 }
 
-static void check_vectors(const problem *x)
+ORACLE void check_vectors(const problem *x)
 {
     const int64_t n = x->n;
     const size_t size = x->dtype == HS_FLOAT32 ? 4 : 8;
@@ -396,7 +400,7 @@ int main(void)
                 /* several tiles of columns, and of rows */
                 for (int kind = 0; kind < (p == 2 ? CHECK_MANY(KINDS, 2) : 0); kind++)
                     check_matrix(pool, dtype, squares, 500 + kind, kind);
-                if (p == 2 && dtype == HS_FLOAT64)
+                if (p == 2 && dtype == HS_FLOAT64 && squares <= CHECK_MANY(1, 0))
                     check_matrix(pool, dtype, squares, 1601, SECOND_DIFFERENCE);
             }
         check_cancel(pool);
