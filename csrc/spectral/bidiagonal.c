@@ -14,7 +14,7 @@
 static hs__tree make_tree(const hs__bidiagonal *x)
 {
     hs__tree tree;
-    hs__tree_init(&tree, x->dtype, 1, !x->u, x->n);
+    hs__tree_init(&tree, x->kernel, x->dtype, 1, !x->u, x->n);
     tree.d = x->d;
     tree.e = x->e;
     tree.leaf = x->dtype == HS_FLOAT32 ? float_leaf : double_leaf;

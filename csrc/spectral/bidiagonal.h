@@ -5,11 +5,13 @@
 
 #include <stddef.h>
 
+#include "kernel/kernel.h"
 #include "run/phases.h"
 
 /* The matrix and its decomposition B = U diag(d) V^T. Values and vectors have an error of a small
  * multiple of n eps times the norm of the matrix; singular values much smaller than that have no
  * correct digits. Every pool computes the same bits.
+ *   kernel  hs__kernel_current(), called once, before the sizes of memory are asked for
  *   dtype   HS_FLOAT32 or HS_FLOAT64, the type of all arrays
  *   n       >= 0
  *   d       [n] in: the diagonal; out: the singular values, descending
@@ -20,6 +22,7 @@
  *   failed  out: non-zero if the matrix has a NaN or an infinity. Then the other outputs are
  *           undefined */
 typedef struct hs__bidiagonal {
+    const hs__kernel *kernel;
     int32_t dtype;
     int64_t n;
     void *d, *e;
@@ -31,7 +34,7 @@ typedef struct hs__bidiagonal {
     int32_t failed;
 } hs__bidiagonal;
 
-/* Return the bytes of the workspace, and of each worker's scratch. d, e and work need not be set. */
+/* Return the bytes of the workspace, and of each worker's scratch. d, e and work are not read. */
 size_t hs__bidiagonal_bytes(const hs__bidiagonal *x);
 size_t hs__bidiagonal_scratch(const hs__bidiagonal *x);
 

@@ -6,8 +6,8 @@
 /* ---- before and after the joins -------------------------------------------------------------- */
 
 /* Divides the matrix by a power of two, so that its largest element is about 1. For eigenvalues it
- * also takes what couples the parts out of the diagonal. Returns non-zero if an element is not
- * finite. */
+ * also takes what couples the parts out of the diagonal. If an element is not finite, all are set
+ * to 0 and it returns non-zero: so the phases do not depend on the matrix. */
 static int NAME(prepare)(const hs__tree *tree)
 {
     REAL *d = (REAL *)tree->d;
@@ -23,7 +23,12 @@ static int NAME(prepare)(const hs__tree *tree)
         norm = (REAL)fmax(norm, fabs(e[i]));
         check += 0 * e[i];
     }
-    if (check != 0) return 1;
+    const int failed = check != 0;
+    if (failed) {
+        norm = 0;
+        for (int64_t i = 0; i < n; i++) d[i] = 0;
+        for (int64_t i = 0; i + 1 < n; i++) e[i] = 0;
+    }
     frexp(norm, tree->exponent);
     const int exponent = *tree->exponent;
     for (int64_t i = 0; i < n; i++) d[i] = (REAL)ldexp(d[i], -exponent);
@@ -34,7 +39,7 @@ static int NAME(prepare)(const hs__tree *tree)
         d[row - 1] -= beside;
         d[row] -= beside;
     }
-    return 0;
+    return failed;
 }
 
 static void NAME(restore)(const hs__tree *tree)
@@ -188,23 +193,26 @@ static void NAME(group_columns)(const NAME(deflation) * x)
     memcpy(x->column, grouped_column, (size_t)join->count * sizeof *grouped_column);
 }
 
+/* Keeps the columns of the secular equation and deflates the other ones. Each column is compared
+ * with the one kept before it. */
 static void NAME(deflate)(const hs__tree *tree, hs__join *join)
 {
     const int64_t first = join->first;
     const int64_t half = join->cut - first;
     const int64_t size = join->last - first;
     const int squares = tree->squares;
-    NAME(deflation)
-    x = {.tree = tree,
-         .join = join,
-         .value = (REAL *)tree->d + first,
-         .weight = (REAL *)tree->scaled + first,
-         .pole = tree->pole + first,
-         .pole_weight = tree->weight + first,
-         .dead = (REAL *)tree->dead + first,
-         .column = tree->column + first,
-         .dead_column = tree->dead_column + first,
-         .group = tree->group + first};
+    NAME(deflation) x;
+    x.tree = tree;
+    x.join = join;
+    x.value = (REAL *)tree->d + first;
+    x.weight = (REAL *)tree->scaled + first;
+    x.pole = tree->pole + first;
+    x.pole_weight = tree->weight + first;
+    x.dead = (REAL *)tree->dead + first;
+    x.column = tree->column + first;
+    x.dead_column = tree->dead_column + first;
+    x.group = tree->group + first;
+    x.dead_count = 0;
     join->count = 0;
     join->turns = 0;
     /* the elements between the halves: d and e of the row, or e */
@@ -337,8 +345,8 @@ static int64_t NAME(count_roots)(const double *base, const double *shift, int64_
     return low;
 }
 
-/* Sets the weights of poles from .. to - 1, and the places of as many values of the part. Roots come
- * before deflated values that are equal. Singular values descend in the end. */
+/* Sets the weights of poles from .. to - 1, and the places of as many values of the part. Roots
+ * come before deflated values that are equal. Singular values descend in the end. */
 static void NAME(set_weights)(const hs__tree *tree, const hs__join *join, int64_t from, int64_t to)
 {
     const int64_t first = join->first;
@@ -365,12 +373,12 @@ static void NAME(set_weights)(const hs__tree *tree, const hs__join *join, int64_
 
 /* ---- multiply -------------------------------------------------------------------------------- */
 
-/* C (m x n, without gaps) <- A B: for products so small that packing would take most of the time. */
+/* C <- A B (m x n, depth k) for products so small that packing would take most of the time. */
 static void NAME(multiply_small)(int64_t m, int64_t n, int64_t k, const REAL *a, int64_t a_ld,
-                                 const REAL *b, int64_t b_ld, REAL *c)
+                                 const REAL *b, int64_t b_ld, REAL *c, int64_t c_ld)
 {
     for (int64_t j = 0; j < n; j++) {
-        REAL *restrict to = c + j * m;
+        REAL *restrict to = c + j * c_ld;
         for (int64_t i = 0; i < m; i++) to[i] = 0;
         for (int64_t l = 0; l < k; l++) {
             const REAL factor = b[l + j * b_ld];
@@ -380,41 +388,39 @@ static void NAME(multiply_small)(int64_t m, int64_t n, int64_t k, const REAL *a,
     }
 }
 
-/* Computes rows from .. to - 1, all of the upper rows or all of the lower ones, of the columns of
- * `roots` roots, whose vectors are in the scratch memory. */
-static void NAME(multiply_half)(const hs__tree *tree, hs__walk *walk, int64_t m, int64_t n,
-                                int64_t k, const REAL *a, int64_t a_ld, const REAL *b, int64_t b_ld,
-                                const tile_scratch *scratch)
+/* Computes the vectors of roots left .. right - 1 in the scratch memory. */
+static void NAME(compute_vectors)(const hs__tree *tree, const hs__join *join, hs__vector_kind kind,
+                                  int64_t left, int64_t right, const tile_scratch *scratch)
 {
-    REAL *c = (REAL *)scratch->tile;
-    if (m * n * k <= SMALL_UPDATES) NAME(multiply_small)(m, n, k, a, a_ld, b, b_ld, c);
-    else multiply_packed(tree, walk, m, n, k, a, a_ld, b, b_ld, scratch);
+    const int64_t first = join->first;
+    const int64_t zero = tree->squares ? tree->place[first] : 0;
+    REAL *vector = (REAL *)scratch->vectors;
+    for (int64_t j = left; j < right; j++, vector += join->count) {
+        const double factor = tree->loops.vector(
+            kind, join->count, tree->grouped_pole + first, tree->grouped_weight + first, zero,
+            tree->base[first + j], tree->shift[first + j], scratch->vector);
+        for (int64_t i = 0; i < join->count; i++) vector[i] = (REAL)(factor * scratch->vector[i]);
+    }
 }
 
 /* Computes rows from .. to - 1, counted from the first row of the part, of the new columns of roots
- * and deflated values first .. last - 1. */
+ * and deflated values left .. right - 1. If the columns of the roots are neighbours in the basis,
+ * they are computed there, else in the scratch memory. */
 static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs__basis *basis,
                            int64_t from, int64_t to, int64_t left, int64_t right, hs__walk *walk)
 {
     const part_rows rows = rows_of(tree, join, basis);
     const packed_columns packed = locate_packed(tree, join, basis);
     const tile_scratch scratch = divide_scratch(tree, walk);
-    const int64_t first = join->first;
     const int64_t count = join->count;
-    const int64_t *target = tree->target + first;
-    REAL *q = (REAL *)basis->q + rows.first + first * basis->ld;
-    const int64_t roots = hs__min(right, count) - left;
+    const int64_t *target = tree->target + join->first;
+    REAL *q = (REAL *)basis->q + rows.first + join->first * basis->ld;
+    const int64_t n = hs__max(hs__min(right, count) - left, 0);
     const int64_t height = rows.upper + rows.lower;
-    const int64_t zero = tree->squares ? tree->place[first] : 0;
-    REAL *vectors = (REAL *)scratch.vectors;
-    for (int64_t j = 0; j < roots; j++) {
-        const double factor = tree->loops.vector(
-            basis->kind, count, tree->grouped_pole + first, tree->grouped_weight + first, zero,
-            tree->base[first + left + j], tree->shift[first + left + j], scratch.vector);
-        for (int64_t i = 0; i < count; i++)
-            vectors[i + j * count] = (REAL)(factor * scratch.vector[i]);
-    }
-    for (int lower = 0; lower < 2 && roots > 0; lower++) {
+    const int64_t step = n > 1 && target[left + 1] < target[left] ? -1 : 1;
+    const int in_place = n > 0 && target[left + n - 1] - target[left] == step * (n - 1);
+    NAME(compute_vectors)(tree, join, basis->kind, left, left + n, &scratch);
+    for (int lower = 0; lower < 2 && n > 0; lower++) {
         const int64_t start = lower ? hs__max(from, rows.upper) : from;
         const int64_t stop = lower ? to : hs__min(to, rows.upper);
         if (start >= stop) continue;
@@ -422,11 +428,14 @@ static void NAME(multiply)(const hs__tree *tree, const hs__join *join, const hs_
         const int64_t k = join->dense + (lower ? join->lower : join->upper);
         const REAL *a = lower ? (const REAL *)packed.lower + start - rows.upper
                               : (const REAL *)packed.upper + start;
-        NAME(multiply_half)(tree, walk, m, roots, k, a, lower ? rows.lower : rows.upper,
-                            vectors + (lower ? join->upper : 0), count, &scratch);
-        for (int64_t j = 0; j < roots; j++)
-            memcpy(q + target[left + j] * basis->ld + start, (REAL *)scratch.tile + j * m,
-                   (size_t)m * sizeof *q);
+        const int64_t a_ld = lower ? rows.lower : rows.upper;
+        const REAL *b = (const REAL *)scratch.vectors + (lower ? join->upper : 0);
+        REAL *c = in_place ? q + target[left] * basis->ld + start : (REAL *)scratch.tile;
+        const int64_t c_ld = in_place ? step * basis->ld : m;
+        if (m * n * k <= SMALL_UPDATES) NAME(multiply_small)(m, n, k, a, a_ld, b, count, c, c_ld);
+        else multiply_packed(tree, walk, m, n, k, a, a_ld, b, count, c, c_ld, &scratch);
+        for (int64_t j = 0; j < n && !in_place; j++)
+            memcpy(q + target[left + j] * basis->ld + start, c + j * m, (size_t)m * sizeof *q);
     }
     for (int64_t i = hs__max(left, count); i < right; i++)
         memcpy(q + target[i] * basis->ld + from,

@@ -2,22 +2,22 @@
  *
  *     f(x) = 1 + sum_i w_i^2 / (p_i - x) = 0,    p_0 < p_1 < ...,
  *
- * whose roots are the eigenvalues of diag(p) + w w^T. There is one root behind each pole, before the
- * next one. For singular values the poles and the unknown are squares: p_i = d_i^2, x = s^2, and
- * differences are products, (d_i - s) (d_i + s), so that nothing is lost when they are formed.
+ * whose roots are the eigenvalues of diag(p) + w w^T. There is one root behind each pole, before
+ * the next one. For singular values the poles and the unknown are squares: p_i = d_i^2, x = s^2,
+ * and differences are products, (d_i - s) (d_i + s), so that nothing is lost when they are formed.
  *
  * A root is stored as a distance from the nearest pole, base + shift. So its differences from all
  * poles have a small relative error, which the vectors need. The vectors are those of the weights
- * for which the computed roots are exact: Gu and Eisenstat, A stable and efficient algorithm for the
- * rank-one modification of the symmetric eigenproblem, SIAM J. Matrix Anal. Appl. 15 (1994), and
- * for singular values A divide-and-conquer algorithm for the bidiagonal SVD, 16 (1995). */
+ * for which the computed roots are exact: Gu and Eisenstat, A stable and efficient algorithm for
+ * the rank-one modification of the symmetric eigenproblem, SIAM J. Matrix Anal. Appl. 15 (1994),
+ * and for singular values A divide-and-conquer algorithm for the bidiagonal SVD, 16 (1995). */
 #ifndef HS_SPECTRAL_SECULAR_H
 #define HS_SPECTRAL_SECULAR_H
 
 #include <stdint.h>
 
-/* All numbers are doubles, also for matrices of floats: squares of the smallest weights over squares
- * of the smallest distances are out of the range of a float.
+/* All numbers are doubles, also for matrices of floats: squares of the smallest weights over
+ * squares of the smallest distances are out of the range of a float.
  *   pole     [count] d, ascending and distinct; with squares d[0] is 0
  *   weight   [count] w, none of them 0
  *   squares  non-zero: the equation of singular values

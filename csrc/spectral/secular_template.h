@@ -1,5 +1,5 @@
-/* The loops of secular.h for one instruction set: NAME(x) makes names, TARGET is the attribute of the
- * set, BYTES the size of a vector, REAL double. */
+/* The loops of secular.h for one instruction set: NAME(x) makes names, TARGET is the attribute of
+ * the set, BYTES the size of a vector, REAL double. */
 #include "kernel/vector_type.h"
 
 TARGET static inline double NAME(sum_lanes)(NAME(vector) x)
@@ -91,8 +91,8 @@ TARGET static inline double NAME(solve_model)(double a, double b, double c, int 
 /* Returns a step by a model with the two poles around the root: c + s / (left - t) +
  * r / (right - t). The middle way (Li, LAPACK Working Note 89) takes the terms on each side of the
  * root together, so that c, s and r fit their values and slopes; `fixed` keeps the weight of the
- * pole that is the base and gives the other pole all the rest, which is better if one term on a side
- * is much larger than its neighbours. */
+ * pole that is the base and gives the other pole all the rest, which is better if one term on a
+ * side is much larger than its neighbours. */
 TARGET static double NAME(step)(const hs__secular *x, const NAME(place) * at, double f,
                                 int64_t left, int last, int fixed, int base_is_left)
 {
@@ -151,7 +151,6 @@ TARGET static double NAME(iterate)(const hs__secular *x, int64_t left, int last,
         const double slope = at.before_slope + at.after_slope;
         const double moved = (x->squares ? 2 * (base + shift) : 1) * fabs(shift);
         const double error = fabs(f);
-        if (error <= ROUNDING * (16 * size + moved * slope)) return shift;
         if (f < 0) low = shift;
         else high = shift;
         if (!last && error > previous / 10) fixed = !fixed;
@@ -160,6 +159,9 @@ TARGET static double NAME(iterate)(const hs__secular *x, int64_t left, int last,
         least = fmin(least, error);
         const double step = NAME(step)(x, &at, f, left, last, fixed, base_is_left);
         const double next = NAME(advance)(x, base, shift, step);
+        /* The function is known no better; the step from here costs nothing. */
+        if (error <= ROUNDING * (16 * size + moved * slope))
+            return next > low && next < high ? next : shift;
         if (next == shift) return shift;
         shift = next;
     }

@@ -1,6 +1,7 @@
-/* Eigenvalues of tridiagonal matrices and singular values of bidiagonal ones, with their vectors, by
- * divide and conquer: residuals, orthogonality, counts of values by Sturm sequences, closed forms;
- * matrices of all kinds that deflate in some way; the same bits from every pool and every scale. */
+/* Eigenvalues of tridiagonal matrices and singular values of bidiagonal ones, with their vectors,
+ * by divide and conquer: residuals, orthogonality, counts of values by Sturm sequences, closed
+ * forms; matrices of all kinds that deflate in some way; the same bits from every pool and every
+ * scale. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -77,8 +78,12 @@ static double rounded(const problem *x, double value)
     return x->dtype == HS_FLOAT32 ? (double)(float)value : value;
 }
 
+/* The test's own reads and sums, which the thread sanitizer skips: they would take most of the
+ * time. */
+#define ORACLE __attribute__((no_sanitize("thread"))) static
+
 /* An element of z[side]. */
-static double element(const problem *x, int side, int64_t row, int64_t col)
+ORACLE double element(const problem *x, int side, int64_t row, int64_t col)
 {
     const int64_t at = row + col * (x->n + GAP);
     return x->dtype == HS_FLOAT32 ? (double)((float *)x->z[side])[at] : ((double *)x->z[side])[at];
@@ -129,9 +134,15 @@ static void solve_bidiagonal(void *context, hs__walk *walk)
 static int solve_arrays(const problem *x, hs_pool *pool, int vectors, void *d, void *e)
 {
     const int64_t ld = x->n + GAP;
-    hs__divide divide = {.dtype = x->dtype, .n = x->n, .d = d, .e = e, .ld = ld};
-    hs__bidiagonal bidiagonal = {
-        .dtype = x->dtype, .n = x->n, .d = d, .e = e, .u_ld = ld, .v_ld = ld};
+    hs__divide divide = {
+        .kernel = hs__kernel_current(), .dtype = x->dtype, .n = x->n, .d = d, .e = e, .ld = ld};
+    hs__bidiagonal bidiagonal = {.kernel = hs__kernel_current(),
+                                 .dtype = x->dtype,
+                                 .n = x->n,
+                                 .d = d,
+                                 .e = e,
+                                 .u_ld = ld,
+                                 .v_ld = ld};
     if (vectors) {
         divide.z = x->z[0];
         bidiagonal.u = x->z[0];
@@ -204,9 +215,9 @@ static void check_value(const problem *x, int64_t j, double value, double allowe
     CHECK(count_below(x, value + allowed) > before);
 }
 
-/* The error, relative to the norm, that every result may have: a fifteenth of what LAPACK's tests
+/* The error, relative to the norm, that every result may have: a thirtieth of what LAPACK's tests
  * allow. */
-static double allowed_error(const problem *x) { return (20 + 2 * (double)x->n) * x->rounding; }
+static double allowed_error(const problem *x) { return (10 + (double)x->n) * x->rounding; }
 
 static void check_values(const problem *x, const double *value)
 {
@@ -219,7 +230,7 @@ static void check_values(const problem *x, const double *value)
 }
 
 /* Returns row i of T z - d z, of B v - d u (side 0) or of B^T u - d v (side 1), for column j. */
-static double residual(const problem *x, int side, int64_t i, int64_t j)
+ORACLE double residual(const problem *x, int side, int64_t i, int64_t j)
 {
     const int from = x->squares && !side; /* the basis that is multiplied */
     double rest = x->d[i] * element(x, from, i, j) - x->value[j] * element(x, side, i, j);
@@ -228,10 +239,11 @@ static double residual(const problem *x, int side, int64_t i, int64_t j)
     return rest;
 }
 
-static void check_vectors(const problem *x)
+ORACLE void check_vectors(const problem *x)
 {
     const int64_t n = x->n;
     const size_t size = x->dtype == HS_FLOAT32 ? 4 : 8;
+    const int64_t each = 1 + n / 300; /* pairs of columns of large matrices */
     for (int side = 0; side <= x->squares; side++)
         for (int64_t j = 0; j < n; j++) {
             double worst = 0;
@@ -240,7 +252,7 @@ static void check_vectors(const problem *x)
                 worst = fmax(worst, isnan(rest) ? INFINITY : fabs(rest));
             }
             CHECK(worst <= allowed_error(x) * x->norm + 1e-320);
-            for (int64_t k = 0; k <= j; k++) {
+            for (int64_t k = j % each; k <= j; k += each) {
                 double sum = j == k ? -1 : 0;
                 for (int64_t i = 0; i < n; i++)
                     sum += element(x, side, i, j) * element(x, side, i, k);
@@ -348,7 +360,13 @@ static void check_cancel(hs_pool *pool)
 {
     enum { N = 300 };
     static double d[N], e[N], z[N * N];
-    hs__divide divide = {.dtype = HS_FLOAT64, .n = N, .d = d, .e = e, .z = z, .ld = N};
+    hs__divide divide = {.kernel = hs__kernel_current(),
+                         .dtype = HS_FLOAT64,
+                         .n = N,
+                         .d = d,
+                         .e = e,
+                         .z = z,
+                         .ld = N};
     for (int i = 0; i < N; i++) d[i] = unit_random(), e[i] = unit_random();
     void *memory = NULL;
     CHECK(posix_memalign(&memory, 64, hs__divide_bytes(&divide)) == 0);
@@ -379,6 +397,11 @@ int main(void)
                 check_extremes(pool, dtype, squares, 150);
                 for (int64_t n = 1; n < 5; n++) check_refused(pool, dtype, squares, n);
                 check_refused(pool, dtype, squares, 150);
+                /* several tiles of columns, and of rows */
+                for (int kind = 0; kind < (p == 2 ? CHECK_MANY(KINDS, 2) : 0); kind++)
+                    check_matrix(pool, dtype, squares, 500 + kind, kind);
+                if (p == 2 && dtype == HS_FLOAT64 && squares <= CHECK_MANY(1, 0))
+                    check_matrix(pool, dtype, squares, 1601, SECOND_DIFFERENCE);
             }
         check_cancel(pool);
         hs_pool_destroy(pool);
