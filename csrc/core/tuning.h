@@ -59,22 +59,12 @@ enum {
     HS__ALONE_CHOLESKY_UPDATES = 40 * 1000 * 1000,
     /* n^3 of an eigenproblem, m n min(m, n) of singular values. By hand. */
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
+    /* Matrices with fewer rows or columns are decomposed by NumPy, or the LAPACK behind. */
+    HS__SPECTRAL_ORDER = 300,
     /* Systems with more rows than this and at least so many right-hand sides are solved by packed
      * products, shared if they are large enough; others by loops of the caller. By hand. */
     HS__SYSTEM_ROWS = 48,
     HS__SYSTEM_COLS = 6
-};
-
-/* ---- Bands of spectral decompositions ------------------------------------------------------- */
-enum {
-    /* Width of the band between the two stages, for matrices with fewer columns than
-     * HS__BAND_NARROW_BELOW and for larger ones. Wide bands have faster products in the first stage
-     * and need more operations in the second. */
-    HS__BAND_NARROW = 32,
-    HS__BAND_WIDE = 48,
-    HS__BAND_NARROW_BELOW = 1500,
-    /* Matrices with fewer rows or columns are decomposed by NumPy, or the LAPACK behind. */
-    HS__SPECTRAL_ORDER = 300
 };
 
 /* ---- One loop or another --------------------------------------------------------------------- */

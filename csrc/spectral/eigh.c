@@ -18,6 +18,7 @@
  *   c     [n x count] eigenvectors on their way back, of dtype; for real types a part of z */
 typedef struct {
     hs_eigh *eigh;
+    const hs__kernel *kernel;
     hs__input input;
     hs__hermitian reduction;
     hs__chase chase;
@@ -29,18 +30,12 @@ typedef struct {
 
 static int is_complex(int32_t dtype) { return dtype >= HS_COMPLEX64; }
 
-/* Returns the width of the band. Wide bands have faster products in the first stage and need more
- * operations in the second. */
-static int64_t width_of(int64_t n)
-{
-    return n < HS__BAND_NARROW_BELOW ? HS__BAND_NARROW : HS__BAND_WIDE;
-}
-
 /* Sets the sizes of all stages, and their arrays if there is memory. */
 static void place_stages(eigh_job *job, char *memory)
 {
     hs_eigh *x = job->eigh;
-    const int64_t n = x->n, width = width_of(n), band_ld = 2 * width + HS__WIDTH_UNIT;
+    const int64_t n = x->n, width = hs__hermitian_width(x->dtype, n, x->vectors != NULL);
+    const int64_t band_ld = 2 * width + HS__WIDTH_UNIT;
     const double square = (double)n * (double)n;
     const size_t e = hs__element_bytes(x->dtype), real = hs__real_bytes(x->dtype);
     const int wanted = x->vectors != NULL;
@@ -86,6 +81,7 @@ static void place_stages(eigh_job *job, char *memory)
                                .d = job->chase.d,
                                .e = job->chase.e,
                                .z = x->vectors, /* measured before there is z */
+                               .kernel = job->kernel,
                                .ld = n};
     job->divide.work = hs__reserve(&room, (double)hs__divide_bytes(&job->divide), 1);
     job->divide.z = job->z;
@@ -144,7 +140,7 @@ static void solve(void *context, hs__walk *walk)
     int exponent;
     if (hs__input_load(walk, &job->input) || !hs__input_scale(&job->input, &exponent)) return;
     if (hs__hermitian_to_band(walk, &job->reduction)) return;
-    if (hs__chase_run(walk, &job->chase)) return;
+    if (hs__hermitian_chase(walk, &job->chase)) return;
     if (hs__divide_solve(walk, &job->divide)) return;
     if (job->divide.failed || !x->vectors || x->count == 0) return;
     if (is_complex(x->dtype) && hs__phase(walk, tasks, widen_columns, job)) return;
@@ -169,7 +165,7 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
     if (trace) trace->event_count = 0;
     eigh->failed = 0;
     if (eigh->n == 0) return HS_OK;
-    eigh_job job = {.eigh = eigh};
+    eigh_job job = {.eigh = eigh, .kernel = hs__kernel_current()};
     place_stages(&job, NULL);
     char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
     if (!memory) return HS_ERROR_MEMORY;

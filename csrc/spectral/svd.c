@@ -31,6 +31,7 @@ typedef struct {
 /* The stages of a problem. Its matrix is the given one or its adjoint: rows >= cols. */
 typedef struct {
     hs_svd *svd;
+    const hs__kernel *kernel;
     int32_t dtype;
     int64_t rows, cols;
     hs__input input;
@@ -40,11 +41,6 @@ typedef struct {
     svd_side side[2]; /* left and right */
     size_t bytes, scratch;
 } svd_job;
-
-static int64_t width_of(int64_t n)
-{
-    return n < HS__BAND_NARROW_BELOW ? HS__BAND_NARROW : HS__BAND_WIDE;
-}
 
 /* Says which vectors of the job's matrix are wanted, and where they go. */
 static void name_sides(svd_job *job)
@@ -69,7 +65,7 @@ static void place_stages(svd_job *job, char *memory)
     const int32_t dtype = x->dtype;
     const int turned = x->m < x->n;
     const int64_t m = hs__max(x->m, x->n), n = hs__min(x->m, x->n);
-    const int64_t width = width_of(n), band_ld = 3 * width + HS__WIDTH_UNIT;
+    const int64_t width = hs__general_width(n), band_ld = 3 * width + HS__WIDTH_UNIT;
     const int64_t places = hs__chased_places(n, width);
     const size_t e = hs__element_bytes(dtype), real = hs__real_bytes(dtype);
     const int vectors = job->side[0].wanted || job->side[1].wanted;
@@ -94,7 +90,7 @@ static void place_stages(svd_job *job, char *memory)
                                .a = a,
                                .ld = m,
                                .band_ld = band_ld,
-                               .kernel = hs__kernel_current()};
+                               .kernel = job->kernel};
     int64_t most = 0; /* columns that go back */
     for (int i = 0; i < 2; i++)
         if (job->side[i].wanted) most = hs__max(most, job->side[i].to.cols);
@@ -250,7 +246,7 @@ hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_t
     if (!is_valid(pool, svd, options)) return HS_ERROR_VALUE;
     if (trace) trace->event_count = 0;
     svd->failed = 0;
-    svd_job job = {.svd = svd};
+    svd_job job = {.svd = svd, .kernel = hs__kernel_current()};
     name_sides(&job);
     place_stages(&job, NULL);
     char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
