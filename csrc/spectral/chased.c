@@ -5,8 +5,8 @@
  * group by its places in ascending order: H(s, p) stands left of H(s', p - 1) in the product for
  * s < s', and commutes with all other reflectors of the group except those of its own place.
  *
- * A task multiplies a slice of C by some groups. The slice stays in the L2 cache meanwhile.
- * The tasks of the same slice wait for each other by a counter. */
+ * A task multiplies a slice of C by some groups. The slice stays in the L2 cache meanwhile. The tasks
+ * of the same slice wait for each other by a counter. */
 #include "spectral/chased.h"
 
 #include <complex.h>
@@ -85,7 +85,7 @@ static parallelogram parallelogram_at(const hs__chased *x, int64_t group, int64_
                            .rows = hs__min(x->width + size - 1, x->n - row)};
 }
 
-/* Returns rows of V from the first nonzero element of column `col` to the last one of column
+/* Returns the number of rows of V from the first nonzero element of column `col` to the last one of column
  * col + cols - 1. */
 static int64_t rows_of(const hs__chased *x, const parallelogram *b, int64_t col, int64_t cols)
 {
@@ -135,11 +135,11 @@ size_t hs__chased_scratch(const hs__chased *x)
     return (size_t)(slice_bytes(x) + v_bytes(x) + 2 * product_bytes(x));
 }
 
-/* What a task needs. */
+/* What a task needs. size, rows: of the V that `v` holds. */
 typedef struct {
     const hs__chased *x;
     hs__rows_product *multiply;
-    int64_t element;
+    int64_t element, size, rows;
     char *slice, *v, *product, *turned;
 } worker_state;
 
@@ -157,40 +157,46 @@ static worker_state start_worker(const hs__chased *x, const hs__walk *walk)
 
 /* ---- block reflectors ------------------------------------------------------------------------ */
 
-/* Copies V of the reflectors to the scratch memory, with zeros above and below its columns. */
-static void copy_v(const worker_state *w, const parallelogram *b)
+/* Copies V of the reflectors to the scratch memory, where zeros are above and below its columns. They
+ * are written again only if V has another size than the one before it. */
+static void copy_v(worker_state *w, const parallelogram *b)
 {
     const hs__chased *x = w->x;
+    const int64_t whole = rows_of(x, b, 0, 1) * w->element;
+    if (b->size != w->size || b->rows != w->rows) memset(w->v, 0, (size_t)v_bytes(x));
+    w->size = b->size;
+    w->rows = b->rows;
     for (int64_t j = 0; j < b->size; j++) {
-        const int64_t count = rows_of(x, b, j, 1);
-        char *to = w->v + j * v_height(x) * w->element;
-        const char *from = x->v + ((b->sweep + j) * x->places + b->place) * x->width * w->element;
-        memset(to, 0, (size_t)(j * w->element));
-        memcpy(to + j * w->element, from, (size_t)(count * w->element));
-        memset(to + (j + count) * w->element, 0, (size_t)((b->rows - j - count) * w->element));
+        const int64_t count = hs__min(whole, (b->rows - j) * w->element);
+        memcpy(w->v + (j + j * v_height(x)) * w->element,
+               x->v + ((b->sweep + j) * x->places + b->place) * x->width * w->element,
+               (size_t)count);
     }
 }
 
 /* x (a slice) <- (I - V T V^H) x, for `length` elements of its rows. Products with zeros of V and T
  * are skipped, SKIPPED columns or rows at a time. */
-static void apply_block(const worker_state *w, const parallelogram *b, const char *t,
-                        int64_t length, char *x)
+static void apply_block(worker_state *w, const parallelogram *b, const char *t, int64_t length,
+                        char *x)
 {
     const int64_t size = b->size, step = hs__slice_cols(w->x->dtype), e = w->element;
     const int64_t height = v_height(w->x);
     copy_v(w, b);
+    /* product <- V^H x */
     for (int64_t i = 0; i < size; i += SKIPPED) {
         const int64_t own = hs__min(SKIPPED, size - i);
         const hs__factors v = {w->v + (i + i * height) * e, height, 1, 1};
         w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_BYTES, step,
                     w->product + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
     }
+    /* turned <- T product */
     for (int64_t i = 0; i < size; i += SKIPPED) {
         const hs__factors triangle = {t + (i + i * size) * e, 1, size, 0};
         w->multiply(hs__min(SKIPPED, size - i), size - i, length, &triangle,
                     w->product + i * HS__SLICE_BYTES, step, w->turned + i * HS__SLICE_BYTES, step,
                     HS__ROWS_SET);
     }
+    /* x <- x - V turned */
     for (int64_t i = 0; i < b->rows; i += SKIPPED) {
         const int64_t own = hs__min(SKIPPED, b->rows - i);
         const int64_t first = hs__max(i - w->x->width + 1, 0), end = hs__min(i + own, size);
@@ -223,7 +229,7 @@ static void form_triangles(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *m = context;
     const hs__chased *x = m->x;
-    const worker_state w = start_worker(x, walk);
+    worker_state w = start_worker(x, walk);
     const int64_t first = triangles_before(x, task);
     for (int64_t i = 0; task == 0 && i < count_slices(x, m->cols); i++)
         atomic_store(counter_of(m, i), 0);
@@ -242,7 +248,7 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *m = context;
     const hs__chased *x = m->x;
-    const worker_state w = start_worker(x, walk);
+    worker_state w = start_worker(x, walk);
     const int64_t slices = count_slices(x, m->cols), slice = task % slices;
     const int64_t before = task / slices * groups_together(x);
     const int64_t cols = hs__slice_cols_at(x->dtype, m->cols, slice);
