@@ -102,8 +102,13 @@ static void place_stages(svd_job *job, char *memory)
         .dtype = dtype, .n = n, .width = width, .band = reduction->band, .band_ld = band_ld};
     job->chase.d = hs__reserve(&room, (double)n, real);
     job->chase.e = hs__reserve(&room, (double)n, real);
-    job->bidiagonal = (hs__bidiagonal){
-        .dtype = dtype & 1, .n = n, .d = job->chase.d, .e = job->chase.e, .u_ld = n, .v_ld = n};
+    job->bidiagonal = (hs__bidiagonal){.dtype = dtype & 1,
+                                       .n = n,
+                                       .kernel = job->kernel,
+                                       .d = job->chase.d,
+                                       .e = job->chase.e,
+                                       .u_ld = n,
+                                       .v_ld = n};
     for (int i = 0; i < 2 && vectors; i++) {
         svd_side *side = &job->side[i];
         const int64_t rows = i == 0 ? m : n, cols = side->wanted ? side->to.cols : 0;
