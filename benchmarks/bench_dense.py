@@ -27,6 +27,11 @@ DEFAULT = [
     "lstsq:20000x200",
     "triangular:3000",
     "inv:1000,3000",
+    "eigvalsh:1000,3000",
+    "eigh:1000,3000",
+    "svdvals:1000,3000",
+    "svd:1000,3000,20000x500,5000x1000",
+    "pinv:2000",
 ]
 
 
@@ -65,6 +70,26 @@ def operations(
         )
     if name == "inv":
         return lambda: hs.inv(a, **quick), lambda: np.linalg.inv(a), 2.0 * n**3
+    # flops of the reduction to tridiagonal or bidiagonal form; vectors take as many again, or more
+    if name in ("eigvalsh", "eigh"):
+        h = a + a.T
+        ours, peer = getattr(hs, name), getattr(np.linalg, name)
+        return lambda: ours(h, **quick), lambda: peer(h), 4 / 3 * n**3
+    reduction = 4 * m * n**2 - 4 / 3 * n**3
+    if name == "svdvals":
+        return (
+            lambda: hs.svdvals(a, **quick),
+            lambda: np.linalg.svd(a, compute_uv=False),
+            reduction,
+        )
+    if name == "svd":
+        return (
+            lambda: hs.svd(a, full_matrices=False, **quick),
+            lambda: np.linalg.svd(a, full_matrices=False),
+            reduction,
+        )
+    if name == "pinv":
+        return lambda: hs.pinv(a, **quick), lambda: np.linalg.pinv(a), reduction
     raise SystemExit(f"no such operation: {name}")
 
 

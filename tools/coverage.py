@@ -101,7 +101,7 @@ def table(files: dict[str, list[Line]]) -> str:
 
 
 #: Folders of csrc that run plans.
-EXECUTORS = ("kernel", "threads", "run", "product", "stack", "sweep", "factor", "measure")
+EXECUTORS = ("kernel", "threads", "run", "product", "stack", "sweep", "factor", "spectral", "measure")
 Key = tuple[str, str]  # file and text of a line: the text, unlike the number, stays when others change
 
 

@@ -67,6 +67,7 @@
 #include "hetsched/factor.h"
 #include "hetsched/stack.h"
 #include "hetsched/tall.h"
+#include "hetsched/spectral.h"
 #include "hetsched/measure.h"
 
 #endif

@@ -31,12 +31,27 @@ typedef void hs__qr_leaf_t(int64_t rows, int32_t cols, const void *v, int64_t ld
 /* to (rows x k, without gaps) <- the unit lower trapezium of v, zeros above its diagonal. */
 typedef void hs__qr_lower(int64_t rows, int64_t k, const void *v, int64_t ld, void *to);
 
+/* z [cols] <- vᴴ c; c is rows x cols. */
+typedef void hs__qr_row(int64_t rows, const void *v, int64_t cols, const void *c, int64_t c_ld,
+                        void *z);
+
+/* w [rows] <- c y; c is rows x cols. */
+typedef void hs__qr_column(int64_t rows, int64_t cols, const void *c, int64_t c_ld, const void *y,
+                           void *w);
+
+/* c <- c - u zᵀ - w yᵀ; c is rows x cols. */
+typedef void hs__qr_rank_two(int64_t rows, int64_t cols, void *c, int64_t c_ld, const void *u,
+                             const void *z, const void *w, const void *y);
+
 typedef struct hs__qr_vector {
     hs__qr_dots *dots;
     hs__qr_update *update;
     hs__qr_leaf *leaf;
     hs__qr_leaf_t *leaf_t;
     hs__qr_lower *lower;
+    hs__qr_row *row;
+    hs__qr_column *column;
+    hs__qr_rank_two *rank_two;
 } hs__qr_vector;
 
 /* Returns the number of elements of the packed operand for n columns. */

@@ -26,7 +26,8 @@
 #define PARTS 2
 #include "kernel/qr_vector_template.h"
 
-#define FUNCTIONS(TYPE) \
-    {SET(TYPE##_dots), SET(TYPE##_update), SET(TYPE##_leaf), SET(TYPE##_leaf_t), SET(TYPE##_lower)}
+#define FUNCTIONS(TYPE)                                                             \
+    {SET(TYPE##_dots),  SET(TYPE##_update), SET(TYPE##_leaf),   SET(TYPE##_leaf_t), \
+     SET(TYPE##_lower), SET(TYPE##_row),    SET(TYPE##_column), SET(TYPE##_rank_two)}
 const hs__qr_vector TABLE[4] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float),
                                 FUNCTIONS(complex_double)};

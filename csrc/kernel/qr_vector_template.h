@@ -125,6 +125,7 @@ TARGET static inline NAME(element) NAME(conj)(NAME(element) x)
 
 #include "kernel/qr_products.h"
 #include "kernel/qr_leaf.h"
+#include "kernel/qr_two_sided.h"
 
 #undef INLINE
 #undef NAME

@@ -1168,6 +1168,45 @@ static hs_status tall_qr(void)
     hs_trace trace = {0};
     return hs_tall_qr(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
 }
+static hs_status run_eigh(void)
+{
+    static double values[P], vectors[P * P];
+    hs_eigh x = {.dtype = HS_FLOAT64,
+                 .n = P,
+                 .a = AT(2, table),
+                 .a_row_stride = 1,
+                 .a_col_stride = P,
+                 .values = AT(3, values),
+                 .vectors = AT(4, vectors),
+                 .row_stride = 1,
+                 .col_stride = P,
+                 .count = P};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_eigh(AT(0, pool), AT(1, &x), AT(5, &options), AT(6, &trace));
+}
+static hs_status run_svd(void)
+{
+    static double values[P], u[P * P], vh[P * P];
+    hs_svd x = {.dtype = HS_FLOAT64,
+                .m = P,
+                .n = P,
+                .a = AT(2, table),
+                .a_row_stride = 1,
+                .a_col_stride = P,
+                .values = AT(3, values),
+                .u = AT(4, u),
+                .u_cols = P,
+                .u_row_stride = 1,
+                .u_col_stride = P,
+                .vh = AT(5, vh),
+                .vh_rows = P,
+                .vh_row_stride = 1,
+                .vh_col_stride = P};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_svd(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
+}
 static hs_status run_stack(void)
 {
     static hs_event events[9];
@@ -1370,6 +1409,8 @@ static const struct {
     {"hs_lu_inverse", lu_inverse, 5, 1, 0},
     {"hs_qr_multiply", qr_multiply, 5, 1, 0},
     {"hs_tall_qr", tall_qr, 6, 4, 0},
+    {"hs_run_eigh", run_eigh, 4, 3, 0},
+    {"hs_run_svd", run_svd, 4, 4, 0},
     {"hs_run_stack", run_stack, 9, 3, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };

@@ -170,6 +170,8 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
+        if isinstance(result, array_linalg.Plain):
+            return result.value
         if not isinstance(result, tuple):
             return _back(result, Array)
         values = [x.value if isinstance(x, array_linalg.Plain) else _back(x, Array) for x in result]

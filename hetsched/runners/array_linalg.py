@@ -13,7 +13,7 @@ import numpy as np
 
 from .._engine import tuning
 from .._engine.dtypes import DTYPES
-from . import cholesky, lstsq, qr, systems
+from . import cholesky, lstsq, qr, spectral, systems
 from .operands import Array
 from .shared import shared_resources
 
@@ -21,6 +21,8 @@ from .shared import shared_resources
 FEW_ROWS = tuning.NUMPY_LAPACK_ROWS
 _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
 _QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
+_EIGH_RESULT: Any = type(np.linalg.eigh(np.eye(1)))
+_SVD_RESULT: Any = type(np.linalg.svd(np.eye(1)))
 
 
 class Plain:
@@ -161,6 +163,50 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     )
 
 
+def _decomposable(a: Any) -> Array | None:
+    """a as a plain array, if the engine decomposes its matrices; otherwise None."""
+    x = _plain(a)
+    if not _taken(x) or min(x.shape[-2:]) < tuning.SPECTRAL_ORDER:
+        return None
+    return x if _pays(x.shape) and _finite(x) else None
+
+
+def _hermitian(a: Any, side: Any) -> tuple[Array, bool] | None:
+    """a as a plain array, and whether its lower triangle counts."""
+    x = _decomposable(a)
+    if x is None or x.shape[-1] != x.shape[-2] or not isinstance(side, str):
+        return None
+    return (x, side in "Ll") if side in ("L", "l", "U", "u") else None
+
+
+def _eigh(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803
+    given = _hermitian(a, UPLO)
+    if given is None:
+        return None
+    x, lower = given
+    threads = shared_resources().threads
+    values, vectors = spectral.eigenvectors(threads, x, lower, 0, x.shape[-1])
+    return _EIGH_RESULT(Plain(values), np.ascontiguousarray(vectors))
+
+
+def _eigvalsh(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803
+    given = _hermitian(a, UPLO)
+    if given is None:
+        return None
+    return Plain(spectral.eigenvalues(shared_resources().threads, *given))
+
+
+def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False) -> Any:
+    x = _decomposable(a)
+    if x is None or hermitian:
+        return None
+    resources = shared_resources()
+    if not compute_uv:
+        return Plain(spectral.decomposition(resources, x, False, False))
+    u, s, vh = spectral.decomposition(resources, x, bool(full_matrices), True)
+    return _SVD_RESULT(np.ascontiguousarray(u), Plain(s), np.ascontiguousarray(vh))
+
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.solve: _solve,
     np.linalg.inv: _inv,
@@ -169,4 +215,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.cholesky: _cholesky,
     np.linalg.qr: _qr,
     np.linalg.lstsq: _lstsq,
+    np.linalg.eigh: _eigh,
+    np.linalg.eigvalsh: _eigvalsh,
+    np.linalg.svd: _svd,
 }

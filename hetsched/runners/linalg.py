@@ -558,8 +558,10 @@ def eigh(
 
     Notes
     -----
-    NumPy's LAPACK solves the standard problem, all of it, also for a subset. The generalised one is
-    reduced to it by Cholesky factorisation, triangular systems and products on all cores.
+    The engine solves problems of order 300 or more by two reductions, to a band and to tridiagonal
+    form, and divide and conquer (see the page on theory); smaller ones are NumPy's. All eigenvalues
+    are computed, also for a subset, but only the vectors that are wanted. A generalised problem is
+    reduced to a standard one by Cholesky factorisation, triangular systems and products.
 
     Examples
     --------
@@ -668,8 +670,11 @@ def svd(
     Notes
     -----
     A matrix with at least 1.6 times as many rows as columns (or the reverse) is factored by QR on
-    all cores first, unless full_matrices asks for all columns of u. NumPy's LAPACK decomposes R, or
-    any other matrix. Then u is a product on all cores.
+    all cores first, unless full_matrices asks for all columns of u. R, or any other matrix, is
+    decomposed by the engine if its smaller side is at least 300 (see the page on theory), else by
+    NumPy. Then u is a product on all cores. Values and vectors have an error of a small multiple of
+    the precision times the largest singular value; values far below it have no correct digits, as
+    with LAPACK's gesdd.
 
     Examples
     --------

@@ -13,7 +13,7 @@ import numpy as np
 from .._base import check
 from .._engine import run as engine
 from .._engine import tall
-from . import qr
+from . import qr, spectral
 from .arguments import columns, in_place, matrices, require_finite, right_sides, stacked
 from .triangular import substitute
 
@@ -256,14 +256,14 @@ def _solved(
     if not np.isfinite(r).all():  # NaN and infinities of the arguments propagate
         well, s = True, np.full(n, np.nan, r.real.dtype) if values else None
     elif values:
-        s = np.linalg.svd(r, compute_uv=False)
+        s = spectral.decomposed(threads, r, False, False)
         well = bool(s[-1] > limit * s[0])
     else:
         well = _well_conditioned(threads, r, limit)
     if well:
         substitute(threads, r, c, lower=False, trans=2 if adjoint else 0)
         return c, n, s, "qr"
-    u, s, vh = np.linalg.svd(r)
+    u, s, vh = spectral.decomposed(threads, r, False, True)
     rank = int(np.count_nonzero(s > cut * s[0]))
     if adjoint:
         u, vh = vh.conj().T, u.conj().T

@@ -1,7 +1,8 @@
 """Eigenvalues of Hermitian matrices, singular values, and what follows from them.
 
-NumPy's LAPACK reduces to tridiagonal and bidiagonal form. The engine does what comes before and
-after: it makes tall matrices small by QR, reduces generalised problems by Cholesky, and multiplies.
+The engine decomposes matrices from tuning.SPECTRAL_ORDER on; smaller ones, and matrices with NaN or
+infinities, are NumPy's. The engine also makes tall matrices small by QR, reduces generalised
+problems by Cholesky, and multiplies.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base import check
+from .._engine import run as engine
+from .._engine import spectral, tuning
 from . import cholesky, qr, systems, triangular
-from .arguments import matrices, require_finite, squares
+from .arguments import columns, matrices, require_finite, squares
 from .product import matmul
 
 if TYPE_CHECKING:
@@ -52,7 +55,8 @@ def eigh(
         raise ValueError(f"b must have the shape of a, {given.shape}, got {other.shape}")
     if check.flag("check_finite", check_finite):
         require_finite(*(x for x in (given, other) if x is not None))
-    subset = _subset(given, by_index, by_value)
+    first, count = _range(given, by_index, by_value)
+    within = _within(given, by_value)
     factor: Array | None = None
     if other is not None:
         dtype = np.promote_types(given.dtype, other.dtype)
@@ -66,29 +70,75 @@ def eigh(
             name="b",
         )
         given = _standard(resources, given.astype(dtype, copy=False), factor, lower, kind)
-    side: Any = "L" if lower else "U"
     if values_only:
-        values = np.linalg.eigvalsh(given, side)
-        return values[..., subset(values)]
-    values, vectors = np.linalg.eigh(given, side)
+        values = eigenvalues(resources.threads, given, lower)[..., first : first + count]
+        return values[within(values)]
+    values, vectors = eigenvectors(resources.threads, given, lower, first, count)
     if factor is not None:
         vectors = _general(resources, vectors, factor, lower, kind)
-    kept = subset(values)
-    return values[..., kept], vectors[..., kept]
+    values = values[..., first : first + count]
+    kept = within(values)
+    return values[kept], vectors[kept]
 
 
-def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
-    """A function of all eigenvalues that returns the index of the wanted ones."""
-    if by_index is None and by_value is None:
-        return lambda values: slice(None)
-    if by_index is not None and by_value is not None:
-        raise ValueError("give subset_by_index or subset_by_value, not both")
+def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
+    """Of each matrix of a stack."""
+    if a.shape[-1] < tuning.SPECTRAL_ORDER:
+        return np.linalg.eigvalsh(a, "L" if lower else "U")
+
+    def one(x: Array) -> tuple[Array, ...]:
+        values = np.empty(len(x), _real(x))
+        if spectral.eigh(threads, x, not lower, values, None, 0, engine.Poll()):
+            return (values,)
+        return (np.linalg.eigvalsh(x, "L" if lower else "U"),)
+
+    return qr.by_item(a, one)[0]
+
+
+def eigenvectors(
+    threads: engine.Threads, a: Array, lower: bool, first: int, count: int
+) -> tuple[Array, Array]:
+    """All values of each matrix, and the vectors of values first .. first + count - 1."""
+
+    def numpy(x: Array) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(x, "L" if lower else "U")
+        return values, vectors[..., first : first + count]
+
+    def one(x: Array) -> tuple[Array, ...]:
+        values = np.empty(len(x), _real(x))
+        vectors = columns((len(x), count), x.dtype)
+        if spectral.eigh(threads, x, not lower, values, vectors, first, engine.Poll()):
+            return values, vectors
+        return numpy(x)
+
+    if a.shape[-1] < tuning.SPECTRAL_ORDER:
+        return numpy(a)
+    values, vectors = qr.by_item(a, one)
+    return values, vectors
+
+
+def _real(a: Array) -> Any:
+    """The dtype of its singular values."""
+    return np.empty(0, a.dtype).real.dtype
+
+
+def _range(a: Array, by_index: Any, by_value: Any) -> tuple[int, int]:
+    """The first wanted eigenvalue, and how many are wanted."""
     n = a.shape[-1]
-    if by_index is not None:
-        low, high = _pair("subset_by_index", by_index)
-        first = check.integer("subset_by_index[0]", low, low=0, high=max(n - 1, 0))
-        last = check.integer("subset_by_index[1]", high, low=first, high=max(n - 1, 0))
-        return lambda values: slice(first, last + 1)
+    if by_index is None:
+        return 0, n
+    if by_value is not None:
+        raise ValueError("give subset_by_index or subset_by_value, not both")
+    low, high = _pair("subset_by_index", by_index)
+    first = check.integer("subset_by_index[0]", low, low=0, high=max(n - 1, 0))
+    last = check.integer("subset_by_index[1]", high, low=first, high=max(n - 1, 0))
+    return first, min(last + 1, n) - first
+
+
+def _within(a: Array, by_value: Any) -> Any:
+    """A function of eigenvalues that returns the index of the wanted ones."""
+    if by_value is None:
+        return lambda values: ...
     if a.ndim > 2:
         raise ValueError(
             "subset_by_value is for one matrix: each of a stack may have other numbers"
@@ -99,7 +149,7 @@ def _subset(a: Array, by_index: Any, by_value: Any) -> Any:
     )
     if not bounds[0] < bounds[1]:
         raise ValueError(f"subset_by_value must increase, got {check.shown(by_value)}")
-    return lambda values: (bounds[0] < values) & (values <= bounds[1])
+    return lambda values: (..., (bounds[0] < values) & (values <= bounds[1]))
 
 
 def _pair(name: str, given: Any) -> tuple[Any, Any]:
@@ -169,7 +219,7 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     m, n = a.shape[-2:]
     short, long = sorted((m, n))
     if (full and vectors) or long < _TALL * short or float(m * n) * short < _LEAST:
-        return np.linalg.svd(a, full, vectors) if vectors else np.linalg.svd(a, compute_uv=False)
+        return decomposed(resources.threads, a, full, vectors)
     if m < n:
         if not vectors:
             return decomposition(resources, a.swapaxes(-1, -2), full, vectors)
@@ -178,10 +228,32 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     threads = resources.threads
     if not vectors:
         (r,) = qr.by_item(a, lambda x: (qr.triangle(threads, x),))
-        return np.linalg.svd(r, compute_uv=False)
+        return decomposed(threads, r, False, False)
     q, r = qr.by_item(a, lambda x: qr.parts(threads, x, "economic"))
-    u, s, vh = np.linalg.svd(r)
+    u, s, vh = decomposed(threads, r, False, True)
     return _multiplied(resources, q, u), s, vh
+
+
+def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> Any:
+    """(u, s, vh), or s alone, without a QR factorisation before."""
+    m, n = a.shape[-2:]
+    k = min(m, n)
+
+    def numpy(x: Array) -> tuple[Array, ...]:
+        if not vectors:
+            return (np.linalg.svd(x, compute_uv=False),)
+        return tuple(np.linalg.svd(x, full))
+
+    def one(x: Array) -> tuple[Array, ...]:
+        s = np.empty(k, _real(x))
+        if not vectors:
+            return (s,) if spectral.svd(threads, x, s, None, None, engine.Poll()) else numpy(x)
+        u = columns((m, m if full else k), x.dtype)
+        vh = columns((n if full else k, n), x.dtype)
+        return (u, s, vh) if spectral.svd(threads, x, s, u, vh, engine.Poll()) else numpy(x)
+
+    found = numpy(a) if k < tuning.SPECTRAL_ORDER else qr.by_item(a, one)
+    return found if vectors else found[0]
 
 
 def pseudo_inverse(

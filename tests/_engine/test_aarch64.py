@@ -19,7 +19,19 @@ pytestmark = [
 ]
 
 #: Programs of csrc/tests whose results depend on the instruction set.
-PROGRAMS = ("kernel", "product", "thin", "lu", "factor", "tall", "stacks", "slices", "wavefront")
+PROGRAMS = (
+    "kernel",
+    "product",
+    "thin",
+    "lu",
+    "factor",
+    "tall",
+    "stacks",
+    "slices",
+    "wavefront",
+    "rows",
+    "chase",
+)
 
 INFO = r"""
 #include <stdio.h>

@@ -22,7 +22,7 @@ FLOORS = (
     {"run"},
     {"product", "stack", "sweep"},
     {"factor"},
-    {"measure"},
+    {"measure", "spectral"},
     {"blas"},
 )
 #: Folders of which one must not include the other, though it is on a floor below.

@@ -10,7 +10,8 @@ from random_matrices import DTYPES, close, definite, dtypes, eps, laid_out, layo
 
 import hetsched as hs
 import hetsched.runners.array_linalg
-from hetsched._engine import factor, stack, tall
+from hetsched._engine import factor, stack, tall, tuning
+from hetsched._engine import spectral as engine_spectral
 from hetsched.runners.array import Array
 
 OTHERS = [np.int64, np.bool_, np.uint8, np.float16, np.longdouble, object, ">f8"]
@@ -28,6 +29,12 @@ CALLS = {
     "qr_raw": lambda a: np.linalg.qr(a, "raw"),
     "lstsq": lambda a: np.linalg.lstsq(a, np.ones(a.shape[0])),
     "lstsq_matrix": lambda a: np.linalg.lstsq(a, a, rcond=1e-3),
+    "eigh": np.linalg.eigh,
+    "eigh_upper": lambda a: np.linalg.eigh(a, "u"),
+    "eigvalsh": lambda a: np.linalg.eigvalsh(a, UPLO="U"),
+    "svd": np.linalg.svd,
+    "svd_economic": lambda a: np.linalg.svd(a, full_matrices=False),
+    "svd_values": lambda a: np.linalg.svd(a, compute_uv=False),
 }
 
 
@@ -36,6 +43,7 @@ def taken(monkeypatch):
     """Small ones too; the names of what the engine has computed."""
     seen = []
     monkeypatch.setattr(hetsched.runners.array_linalg, "FEW_ROWS", 0)
+    monkeypatch.setattr(tuning, "SPECTRAL_ORDER", 1)
 
     def watch(module, name):
         own = getattr(module, name)
@@ -51,6 +59,8 @@ def taken(monkeypatch):
     for name in ("solve", "inverse", "cholesky", "lu"):
         watch(stack, name)
     watch(tall, "tall_qr")
+    for name in ("eigh", "svd"):
+        watch(engine_spectral, name)
     watch(hetsched.runners.factor.Problem, "run")
     return seen
 
@@ -93,8 +103,8 @@ def test_types(taken, name, dtype, shape):
         return
     assert taken
     of_type(got[0], want[0])
-    if name.startswith("qr"):
-        return  # signs are free: see test_qr
+    if name.startswith(("qr", "eigh", "svd")) and isinstance(want[0], tuple):
+        return  # signs are free: see test_qr, and test_decompositions
     pairs = zip(got[0], want[0], strict=True) if isinstance(want[0], tuple) else [(got[0], want[0])]
     for x, y in pairs:
         np.testing.assert_allclose(
@@ -151,6 +161,24 @@ def test_other_dtypes_are_numpys(taken, name, dtype):
             *((r if isinstance(r, tuple) else (r,)) for r in (got[0], want[0])), strict=True
         ):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_decompositions(taken, dtype):
+    a = definite(9, dtype)
+    for side in "LU":
+        w, v = (np.asarray(x) for x in np.linalg.eigh(hs.asarray(a), side))
+        close(a @ v, v * w, scale=40)
+    for full in (False, True):
+        given_ = a[:, :6]
+        u, s, vh = (np.asarray(x) for x in np.linalg.svd(hs.asarray(given_), full))
+        close((u[:, :6] * s) @ vh, given_, scale=40)
+        close(u.conj().T @ u, np.eye(len(u.T), dtype=dtype), scale=40)
+    assert taken == ["eigh"] * 2 + ["svd"] * 2
+    assert np.linalg.svd(hs.asarray(a), hermitian=True) is not None
+    assert len(taken) == 4
+    with pytest.raises(ValueError, match="UPLO"):
+        np.linalg.eigh(hs.asarray(a), "X")
 
 
 class TestCholesky:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
+from hetsched._engine import tuning
 from hetsched.runners import spectral
 
 sla = pytest.importorskip("scipy.linalg")
@@ -17,10 +18,12 @@ stacks = st.sampled_from([(), (), (3,), (2, 2), (0,)])
 sides = st.integers(0, 9)
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
+@pytest.fixture(autouse=True, params=["NumPy's", "the engine's"])
+def small(request, monkeypatch):
     """Small matrices go the ways of large ones."""
     monkeypatch.setattr(spectral, "_LEAST", 1.0)
+    if request.param == "the engine's":
+        monkeypatch.setattr(tuning, "SPECTRAL_ORDER", 0)
 
 
 def random(shape, dtype, seed=0):
@@ -245,3 +248,97 @@ def test_refused(call, error, words):
 def test_integers_and_half_precision():
     assert hs.svdvals([[3, 0], [4, 5]]).dtype == np.float64
     assert hs.eigvalsh(np.eye(2, dtype=np.float16)).dtype == np.float32
+
+
+# ---- large and special matrices ------------------------------------------------------------------
+
+#: Around the width of the band, and of several bands.
+ORDERS = [31, 32, 33, 64, 65, 130]
+
+
+def spectra(n, dtype):
+    """Values that are hard for divide and conquer: by name."""
+    tiny = eps(np.empty(0, dtype))
+    ladder = np.arange(n)
+    return {
+        "equal": np.full(n, 3.0),
+        "none": np.zeros(n),
+        "graded": tiny ** (ladder / max(n - 1, 1)),
+        "one large": np.where(ladder == 0, 1.0, tiny),
+        "one small": np.where(ladder == 0, tiny, 1.0),
+        "two clusters": np.where(ladder % 2, 1.0, -1.0) * (1 + tiny * ladder),
+        "huge": np.linspace(-1, 1, n) * np.finfo(dtype).max / (8 * n),
+        "small": np.linspace(-1, 1, n) * np.finfo(dtype).tiny * 64 * n,
+    }
+
+
+def unitary(n, dtype, seed):
+    return np.linalg.qr(random((n, n), dtype, seed))[0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", ORDERS)
+def test_hermitian_matrices_with_given_values(n, dtype):
+    for name, wanted in spectra(n, dtype).items():
+        q = unitary(n, dtype, n)
+        a = (q * wanted.astype(q.real.dtype)) @ q.conj().T
+        a = (a / 2 + a.conj().T / 2).astype(dtype)
+        size = n * max(np.abs(wanted).max(), np.finfo(dtype).tiny)
+        for lower in (True, False):
+            values, vectors = hs.eigh(half(a, lower), lower=lower, check_finite=False)
+            assert np.abs(values - np.sort(wanted)).max() <= 30 * eps(a) * size, name
+            assert np.abs(a @ vectors - vectors * values).max() <= 30 * eps(a) * size, name
+            assert np.abs(vectors.conj().T @ vectors - np.eye(n)).max() <= 30 * n * eps(a), name
+            alone = hs.eigvalsh(half(a, lower), lower=lower, check_finite=False)
+            assert np.abs(alone - values).max() <= 30 * eps(a) * size, name
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape", [(n, n) for n in ORDERS] + [(33, 70), (70, 33), (64, 80), (97, 96)]
+)
+def test_matrices_with_given_singular_values(shape, dtype):
+    m, n = shape
+    k = min(shape)
+    for name, wanted in spectra(k, dtype).items():
+        s = np.sort(np.abs(wanted))[::-1].astype(np.empty(0, dtype).real.dtype)
+        a = ((unitary(m, dtype, 1)[:, :k] * s) @ unitary(n, dtype, 2)[:k]).astype(dtype)
+        size = max(shape) * max(s[0], np.finfo(dtype).tiny)
+        for full in (False, True):
+            u, values, vh = hs.svd(a, full_matrices=full)
+            assert np.abs(values - s).max() <= 30 * eps(a) * size, name
+            assert (np.diff(values) <= 0).all()
+            assert (values >= 0).all()
+            assert np.abs((u[:, :k] * values) @ vh[:k] - a).max() <= 30 * eps(a) * size, name
+            for x in (u, vh.conj().T):
+                error = np.abs(x.conj().T @ x - np.eye(x.shape[1])).max()
+                assert error <= 30 * max(shape) * eps(a), name
+        assert np.abs(hs.svdvals(a) - values).max() <= 30 * eps(a) * size, name
+
+
+@pytest.mark.parametrize("order", ["C", "F", "reversed", "broadcast"])
+def test_any_strides(order):
+    a = hermitian(70, DTYPES[3], 5)
+    given_ = {
+        "C": a,
+        "F": np.asfortranarray(a),
+        "reversed": np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+        "broadcast": np.broadcast_to(np.complex128(2), (70, 70)),
+    }[order]
+    values, vectors = hs.eigh(given_)
+    u, s, vh = hs.svd(given_)
+    assert np.abs(given_ @ vectors - vectors * values).max() <= 1e-11
+    assert np.abs((u * s) @ vh - given_).max() <= 1e-11
+
+
+def test_what_is_not_finite_is_numpys():
+    a = np.full((40, 40), np.nan)
+    for call, its in ((hs.eigh, np.linalg.eigh), (hs.svd, np.linalg.svd)):
+        try:
+            expected = its(a)
+        except np.linalg.LinAlgError:
+            with pytest.raises(np.linalg.LinAlgError):
+                call(a, check_finite=False)
+        else:
+            for own, other in zip(call(a, check_finite=False), expected, strict=True):
+                assert np.array_equal(own, other, equal_nan=True)

@@ -1,0 +1,70 @@
+/* Eigenvalues and eigenvectors of Hermitian matrices, and singular values and vectors. */
+#ifndef HETSCHED_SPECTRAL_H
+#define HETSCHED_SPECTRAL_H
+
+#include "hetsched/run.h"
+
+HS_C_BEGIN
+
+/* The decomposition A = Z diag(values) Z^H of a Hermitian n x n matrix.
+ *   dtype    hs_dtype
+ *   a        the matrix, of which one triangle is read; not changed. Imaginary parts of its
+ *            diagonal are not read
+ *   upper    non-zero: the upper triangle is read; zero: the lower one
+ *   values   [n] out, of the real type: the eigenvalues, ascending
+ *   vectors  [n x count] out: the orthonormal eigenvectors of the values first .. first + count - 1;
+ *            NULL: not wanted. It may overlap a
+ *   failed   out: non-zero if the triangle has a NaN or an infinity. Then values and vectors are not
+ *            changed */
+typedef struct hs_eigh {
+    int32_t dtype;
+    int64_t n;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    int32_t upper;
+    void *values;
+    void *vectors;
+    int64_t row_stride, col_stride;
+    int64_t first, count;
+    int32_t failed;
+} hs_eigh;
+
+/* Computes the decomposition by two stages, to a band and to tridiagonal form (Bischof, Lang and
+ * Sun, ACM Trans. Math. Softw. 26, 2000), and divide and conquer (Gu and Eisenstat, SIAM J. Matrix
+ * Anal. Appl. 16, 1995). Every pool computes the same bits if its kernel is the same. Errors of
+ * values and vectors are a small multiple of n eps times the norm of the matrix. O(n^3), and memory
+ * for about 5 n^2 elements, 1.5 n^2 for values alone. options->pace must be NULL.
+ * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED (vectors and values are undefined), and the
+ * errors of the pool. */
+HS_API hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options,
+                             hs_trace *trace);
+
+/* The decomposition A = U diag(values) V^H of an m x n matrix, with k = min(m, n).
+ *   a        not changed
+ *   values   [k] out, of the real type: the singular values, descending
+ *   u        [m x u_cols] out: the left singular vectors. u_cols is k, or m for the columns that
+ *            complete a basis, too
+ *   vh       [vh_rows x n] out: V^H. vh_rows is k or n. u and vh may overlap a; both NULL: not
+ *            wanted
+ *   failed   as for hs_eigh */
+typedef struct hs_svd {
+    int32_t dtype;
+    int64_t m, n;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    void *values;
+    void *u;
+    int64_t u_cols, u_row_stride, u_col_stride;
+    void *vh;
+    int64_t vh_rows, vh_row_stride, vh_col_stride;
+    int32_t failed;
+} hs_svd;
+
+/* Computes the decomposition by two stages, to a band and to bidiagonal form (Grosser and Lang,
+ * Parallel Computing 25, 1999), and divide and conquer (Gu and Eisenstat, SIAM J. Matrix Anal. Appl.
+ * 16, 1995). Else as hs_run_eigh; O(m n k). A matrix with many more rows than columns is better
+ * made small by a QR factorisation first. */
+HS_API hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_trace *trace);
+
+HS_C_END
+#endif

@@ -1,0 +1,394 @@
+/* Reduces a Hermitian matrix to a band matrix (spectral/hermitian.h).
+ *
+ * Two forms of V and Y are used, because products read the elements of one operand one by one and
+ * the other operand in vectors (kernel/rows.h). By rows, V is what the rows of the trailing matrix
+ * multiply, and what the columns of an update are multiplied by. In slices, which hold the columns
+ * of [V Y] for some rows, both are the vectors that are added to columns of the trailing matrix. */
+#include "spectral/hermitian.h"
+
+#include <string.h>
+
+#include "factor/qr_panel.h"
+#include "kernel/rows.h"
+#include "spectral/slice.h"
+
+enum {
+    COLUMNS = 64, /* of a task of an update */
+    TOGETHER = 16 /* panels of a task of hs__hermitian_back */
+};
+
+int64_t hs__hermitian_width(int32_t dtype, int64_t n, int vectors)
+{
+    return dtype == HS_FLOAT32 || (vectors && n > 1000) ? 64 : 32;
+}
+
+int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0) / width; }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* What all tasks know of the matrix and of the panel: `size` rows and columns of the trailing matrix
+ * at `origin`, which are `count` slices. The pointers lead to parts of the workspace.
+ *   v        [size x width] V by rows
+ *   y        [size x width] Y by rows
+ *   slices   of 2 width rows: the columns of V, then those of Y
+ *   t, xh    [width x width] T and X^H by rows
+ *   sums     [slices x width x width] V^H Y of the rows of each slice, by rows
+ *   ended    tasks that have computed one */
+typedef struct {
+    const hs__hermitian *x;
+    hs__rows_product *multiply;
+    int64_t element, across, panel, origin, size, count;
+    char *v, *y, *slices, *t, *xh, *sums;
+    _Atomic int64_t *ended;
+} reduction;
+
+static int64_t element_of(const hs__hermitian *x) { return (int64_t)hs__element_bytes(x->dtype); }
+static int64_t rows_below(const hs__hermitian *x) { return hs__max(x->n - x->width, 0); }
+static int64_t count_slices(const hs__hermitian *x, int64_t rows)
+{
+    return hs__ceil_div(rows, hs__slice_cols(x->dtype));
+}
+static int64_t row_bytes(const hs__hermitian *x)
+{
+    return rows_below(x) * x->width * element_of(x);
+}
+static int64_t square_bytes(const hs__hermitian *x) { return x->width * x->width * element_of(x); }
+static int64_t slice_bytes(const hs__hermitian *x) { return 2 * x->width * HS__SLICE_BYTES; }
+
+size_t hs__hermitian_bytes(const hs__hermitian *x)
+{
+    const int64_t slices = count_slices(x, rows_below(x));
+    return (size_t)(64 + 3 * row_bytes(x) + slices * (slice_bytes(x) + square_bytes(x)) +
+                    2 * square_bytes(x));
+}
+
+static char *take_part(char **from, int64_t bytes)
+{
+    char *part = *from;
+    *from += bytes;
+    return part;
+}
+
+/* Sets up the reduction for a panel. V of even and of odd panels have different memory. */
+static reduction reduction_at(const hs__hermitian *x, int64_t panel)
+{
+    const int64_t slices = count_slices(x, rows_below(x));
+    reduction r = {.x = x,
+                   .multiply = hs__rows_product_for(x->dtype),
+                   .element = element_of(x),
+                   .across = hs__slice_cols(x->dtype),
+                   .panel = panel,
+                   .origin = (panel + 1) * x->width};
+    r.size = x->n - r.origin;
+    r.count = count_slices(x, r.size);
+    char *from = x->work;
+    r.ended = (_Atomic int64_t *)(void *)take_part(&from, 64);
+    char *const even = take_part(&from, row_bytes(x)), *const odd = take_part(&from, row_bytes(x));
+    r.v = panel % 2 ? odd : even;
+    r.y = take_part(&from, row_bytes(x));
+    r.slices = take_part(&from, slices * slice_bytes(x));
+    r.sums = take_part(&from, slices * square_bytes(x));
+    r.t = take_part(&from, square_bytes(x));
+    r.xh = take_part(&from, square_bytes(x));
+    return r;
+}
+
+/* Element (row, col) of the trailing matrix. */
+static char *trailing_at(const reduction *r, int64_t row, int64_t col)
+{
+    return r->x->a + (r->origin + row + (r->origin + col) * r->x->ld) * r->element;
+}
+
+/* Row `row` of a matrix of `width` columns that is stored by rows. */
+static char *row_at(const reduction *r, char *of, int64_t row)
+{
+    return of + row * r->x->width * r->element;
+}
+
+static char *slice_at(const reduction *r, int64_t index)
+{
+    return r->slices + index * slice_bytes(r->x);
+}
+
+/* The scratch memory of a task of the reduction: a square of a slice's columns, some rows of 2
+ * width columns, and the work of a QR factorisation behind tau. */
+static int64_t diagonal_bytes(const hs__hermitian *x)
+{
+    const int64_t across = hs__slice_cols(x->dtype);
+    return across * across * element_of(x);
+}
+static int64_t operand_bytes(const hs__hermitian *x)
+{
+    const int64_t rows = hs__max(COLUMNS, hs__max(x->width, hs__slice_cols(x->dtype)));
+    return 2 * rows * x->width * element_of(x);
+}
+static int64_t tau_bytes(const hs__hermitian *x) { return x->width * element_of(x); }
+
+/* That of a task of hs__hermitian_back: a slice, two products, and the triangle of V. */
+static int64_t back_bytes(const hs__hermitian *x)
+{
+    return (x->n + 2 * x->width) * HS__SLICE_BYTES + square_bytes(x);
+}
+
+size_t hs__hermitian_scratch(const hs__hermitian *x)
+{
+    hs__qr_type type;
+    hs__qr_type_init(&type, x->dtype);
+    const int64_t factor = tau_bytes(x) + (int64_t)hs__qr_bytes(&type, x->width);
+    return (size_t)hs__max(diagonal_bytes(x) + operand_bytes(x) + factor, back_bytes(x));
+}
+
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+/* Copies one element, or its real part. */
+static void copy_element(int32_t dtype, const char *from, char *to, int real)
+{
+    const size_t e = hs__element_bytes(dtype);
+    memcpy(to, from, e);
+    if (real && dtype >> 1) memset(to + e / 2, 0, e / 2);
+}
+
+/* Sets the diagonal of a matrix to ones; the stride between its elements is in bytes. */
+static void set_ones(int32_t dtype, int64_t count, char *x, int64_t stride)
+{
+    const float single = 1;
+    const double twice = 1;
+    for (int64_t i = 0; i < count; i++, x += stride) {
+        memset(x, 0, hs__element_bytes(dtype));
+        if (dtype & 1) memcpy(x, &twice, sizeof twice);
+        else memcpy(x, &single, sizeof single);
+    }
+}
+
+/* Factors a panel. The phases that follow take V and T by rows. */
+static void factor_panel(const hs__hermitian *x, int64_t panel, hs__walk *walk)
+{
+    const reduction r = reduction_at(x, panel);
+    const int64_t e = r.element, width = x->width, count = hs__min(r.size, width);
+    char *const t = x->t + panel * square_bytes(x);
+    char *const a = trailing_at(&r, 0, -width);
+    char *const tau = (char *)hs__walk_scratch(walk) + diagonal_bytes(x) + operand_bytes(x);
+    hs__qr_type type;
+    hs__qr_type_init(&type, x->dtype);
+    memset(t, 0, (size_t)square_bytes(x));
+    if (hs__qr_factor(&type, r.size, width, a, x->ld, tau, t, width, tau + tau_bytes(x),
+                      &walk->self))
+        return;
+    hs__transpose_elements(x->dtype, width, width, t, width, r.t, width);
+    hs__transpose_elements(x->dtype, r.size, count, a, x->ld, r.v, width);
+    for (int64_t i = 0; i < count; i++)
+        memset(row_at(&r, r.v, i) + i * e, 0, (size_t)((width - i) * e));
+    for (int64_t i = count; i < r.size && count < width; i++)
+        memset(row_at(&r, r.v, i) + count * e, 0, (size_t)((width - count) * e));
+    set_ones(x->dtype, count, r.v, (width + 1) * e);
+}
+
+static void factor_first(void *context, int32_t task, hs__walk *walk)
+{
+    (void)task;
+    atomic_store(reduction_at(context, 0).ended, 0);
+    factor_panel(context, 0, walk);
+}
+
+/* ---- Y = A V T ------------------------------------------------------------------------------- */
+
+/* Copies a diagonal block of the trailing matrix, and what belongs above its diagonal, to a square,
+ * column by column. */
+static void copy_diagonal(const reduction *r, int64_t row, int64_t rows, char *to)
+{
+    const int64_t e = r->element;
+    const int32_t dtype = r->x->dtype;
+    for (int64_t j = 0; j < rows; j++) {
+        const char *from = trailing_at(r, row + j, row + j);
+        copy_element(dtype, from, to + (j + j * rows) * e, 1);
+        memcpy(to + (j + 1 + j * rows) * e, from + e, (size_t)((rows - j - 1) * e));
+    }
+    for (int64_t j = 0; j < rows; j++)
+        for (int64_t i = 0; i < j; i++) {
+            char *own = to + (i + j * rows) * e;
+            copy_element(dtype, to + (j + i * rows) * e, own, 0);
+            if (dtype == HS_COMPLEX64) ((float *)(void *)own)[1] *= -1;
+            if (dtype == HS_COMPLEX128) ((double *)(void *)own)[1] *= -1;
+        }
+}
+
+/* X^H <- (V^H Y)^H T, with the sums of all slices added up in their order. */
+static void finish_x(const reduction *r)
+{
+    const int64_t width = r->x->width,
+                  reals = square_bytes(r->x) / (int64_t)hs__real_bytes(r->x->dtype);
+    for (int64_t i = 1; i < r->count; i++) {
+        const char *own = r->sums + i * square_bytes(r->x);
+        for (int64_t l = 0; l < reals; l++)
+            if (r->x->dtype & 1)
+                ((double *)(void *)r->sums)[l] += ((const double *)(const void *)own)[l];
+            else ((float *)(void *)r->sums)[l] += ((const float *)(const void *)own)[l];
+    }
+    const hs__factors sum = {r->sums, 1, width, 1};
+    r->multiply(width, width, width, &sum, r->t, width, r->xh, width, HS__ROWS_SET);
+}
+
+/* Computes the rows of Y of one slice. Each stored block of the trailing matrix is read twice: by
+ * the task of its rows, and by that of its columns. */
+static void compute_y(void *context, int32_t task, hs__walk *walk)
+{
+    const reduction *r = context;
+    const int64_t width = r->x->width, row = task * r->across;
+    const int64_t rows = hs__min(r->across, r->size - row), end = row + rows;
+    char *const square = hs__walk_scratch(walk), *const product = square + diagonal_bytes(r->x);
+    char *const y = row_at(r, r->y, row), *const v = row_at(r, r->v, row);
+    copy_diagonal(r, row, rows, square);
+    const hs__factors left = {trailing_at(r, row, 0), 1, r->x->ld, 0};
+    const hs__factors diagonal = {square, 1, rows, 0};
+    const hs__factors below = {trailing_at(r, end, row), r->x->ld, 1, 1};
+    r->multiply(rows, row, width, &left, r->v, width, product, width, HS__ROWS_SET);
+    r->multiply(rows, rows, width, &diagonal, v, width, product, width, HS__ROWS_ADD);
+    r->multiply(rows, r->size - end, width, &below, row_at(r, r->v, end), width, product, width,
+                HS__ROWS_ADD);
+    const hs__factors whole = {product, width, 1, 0}, adjoint = {v, 1, width, 1};
+    r->multiply(rows, width, width, &whole, r->t, width, y, width, HS__ROWS_SET);
+    r->multiply(width, rows, width, &adjoint, y, width, r->sums + task * square_bytes(r->x), width,
+                HS__ROWS_SET);
+    hs__slice_load(r->x->dtype, width, rows, v, width, slice_at(r, task));
+    hs__slice_load(r->x->dtype, width, rows, y, width, slice_at(r, task) + width * HS__SLICE_BYTES);
+    if (atomic_fetch_add(r->ended, 1) + 1 < r->count) return;
+    atomic_store(r->ended, 0);
+    finish_x(r);
+}
+
+/* ---- update ---------------------------------------------------------------------------------- */
+
+/* Returns the first column of a task of the update. The first task has those of the next panel. */
+static int64_t first_column(const reduction *r, int64_t task)
+{
+    return task == 0 ? 0 : hs__min(r->x->width + (task - 1) * COLUMNS, r->size);
+}
+static int64_t count_updates(const reduction *r)
+{
+    return 1 + hs__ceil_div(hs__max(r->size - r->x->width, 0), COLUMNS);
+}
+
+/* Subtracts V Z + Y V^H from some columns, with Z = Y^H - X V^H. The operand has the rows of Z^H and
+ * of V for these columns. */
+static void update_columns(const reduction *r, int64_t col, int64_t cols, char *operand)
+{
+    const int64_t width = r->x->width, e = r->element, bytes = width * e;
+    for (int64_t j = 0; j < cols; j++) {
+        memcpy(operand + 2 * j * bytes, row_at(r, r->y, col + j), (size_t)bytes);
+        memcpy(operand + (2 * j + 1) * bytes, row_at(r, r->v, col + j), (size_t)bytes);
+    }
+    const hs__factors v = {row_at(r, r->v, col), width, 1, 0}, both = {operand, 2 * width, 1, 1};
+    r->multiply(cols, width, width, &v, r->xh, width, operand, 2 * width, HS__ROWS_SUBTRACT);
+    for (int64_t slice = col / r->across; slice < r->count; slice++) {
+        const int64_t first = slice * r->across, end = hs__min(first + r->across, r->size);
+        const int64_t unit = 64 / e;
+        const int64_t row = hs__max(first, col / unit * unit);
+        r->multiply(cols, 2 * width, end - row, &both, slice_at(r, slice) + (row - first) * e,
+                    r->across, trailing_at(r, row, col), r->x->ld, HS__ROWS_SUBTRACT);
+    }
+}
+
+static void update_trailing(void *context, int32_t task, hs__walk *walk)
+{
+    const reduction *r = context;
+    const int64_t col = first_column(r, task), cols = first_column(r, task + 1) - col;
+    char *operand = (char *)hs__walk_scratch(walk) + diagonal_bytes(r->x);
+    update_columns(r, col, cols, operand);
+    if (task == 0 && r->panel + 1 < hs__hermitian_panels(r->x->n, r->x->width))
+        factor_panel(r->x, r->panel + 1, walk);
+}
+
+/* ---- the reduction --------------------------------------------------------------------------- */
+
+/* Copies the band from the matrix. R of each panel ends where the band does. */
+static void copy_band(void *context, int32_t task, hs__walk *walk)
+{
+    const hs__hermitian *x = context;
+    const int64_t e = element_of(x);
+    (void)task;
+    (void)walk;
+    for (int64_t j = 0; j < x->n; j++) {
+        const char *from = x->a + (j + j * x->ld) * e;
+        char *to = x->band + j * x->band_ld * e;
+        const int64_t count = hs__min(x->width + 1, x->n - j);
+        memcpy(to, from, (size_t)(count * e));
+        memset(to + count * e, 0, (size_t)((x->band_ld - count) * e));
+        copy_element(x->dtype, from, to, 1);
+    }
+}
+
+int hs__hermitian_to_band(hs__walk *walk, const hs__hermitian *x)
+{
+    void *const context = (void *)(uintptr_t)x;
+    const int64_t panels = hs__hermitian_panels(x->n, x->width);
+    if (panels > 0 && hs__phase(walk, 1, factor_first, context)) return 1;
+    for (int64_t k = 0; k < panels; k++) {
+        reduction r = reduction_at(x, k);
+        if (hs__phase(walk, (int32_t)r.count, compute_y, &r)) return 1;
+        if (hs__phase(walk, (int32_t)count_updates(&r), update_trailing, &r)) return 1;
+    }
+    return hs__phase(walk, 1, copy_band, context);
+}
+
+/* ---- C <- Q1 C ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const hs__hermitian *x;
+    hs__rows_product *multiply;
+    char *c;
+    int64_t ld, cols, first, end; /* panels first .. end - 1 */
+} multiplication;
+
+/* slice <- (I - V T V^H) slice for a panel; the slice begins with the first row of V. */
+static void apply_panel(const multiplication *m, int64_t panel, int64_t length, char *slice,
+                        char *scratch)
+{
+    const hs__hermitian *x = m->x;
+    const int64_t width = x->width, e = element_of(x), step = hs__slice_cols(x->dtype);
+    const int64_t row = (panel + 1) * width, rows = x->n - row, count = hs__min(rows, width);
+    const char *v = x->a + (row + panel * width * x->ld) * e;
+    char *const product = scratch, *const turned = scratch + width * HS__SLICE_BYTES;
+    char *const triangle = turned + width * HS__SLICE_BYTES;
+    for (int64_t j = 0; j < count; j++) {
+        memset(triangle + j * count * e, 0, (size_t)(j * e));
+        memcpy(triangle + (j + j * count) * e, v + (j + j * x->ld) * e, (size_t)((count - j) * e));
+    }
+    set_ones(x->dtype, count, triangle, (count + 1) * e);
+    char *const below = slice + count * HS__SLICE_BYTES;
+    const hs__factors top_adjoint = {triangle, count, 1, 1}, top = {triangle, 1, count, 0};
+    const hs__factors v_adjoint = {v + count * e, x->ld, 1, 1},
+                      v_below = {v + count * e, 1, x->ld, 0};
+    const hs__factors t = {x->t + panel * square_bytes(x), 1, width, 0};
+    m->multiply(count, count, length, &top_adjoint, slice, step, product, step, HS__ROWS_SET);
+    m->multiply(count, rows - count, length, &v_adjoint, below, step, product, step, HS__ROWS_ADD);
+    m->multiply(count, count, length, &t, product, step, turned, step, HS__ROWS_SET);
+    m->multiply(count, count, length, &top, turned, step, slice, step, HS__ROWS_SUBTRACT);
+    m->multiply(rows - count, count, length, &v_below, turned, step, below, step,
+                HS__ROWS_SUBTRACT);
+}
+
+/* Multiplies one slice of C by the reflectors of some panels. */
+static void multiply_slice(void *context, int32_t task, hs__walk *walk)
+{
+    const multiplication *m = context;
+    const hs__hermitian *x = m->x;
+    const int64_t e = element_of(x), row = (m->first + 1) * x->width;
+    const int64_t cols = hs__slice_cols_at(x->dtype, m->cols, task);
+    char *const slice = hs__walk_scratch(walk), *const rest = slice + x->n * HS__SLICE_BYTES;
+    char *const c = m->c + (row + task * hs__slice_cols(x->dtype) * m->ld) * e;
+    hs__slice_load(x->dtype, x->n - row, cols, c, m->ld, slice);
+    for (int64_t k = m->end; k-- > m->first && !hs__attend(&walk->self);)
+        apply_panel(m, k, hs__slice_length(x->dtype, cols),
+                    slice + (k - m->first) * x->width * HS__SLICE_BYTES, rest);
+    hs__slice_store(x->dtype, x->n - row, cols, slice, c, m->ld);
+}
+
+int hs__hermitian_back(hs__walk *walk, const hs__hermitian *x, char *c, int64_t ld, int64_t cols)
+{
+    multiplication m = {x, hs__rows_product_for(x->dtype), c, ld, cols, 0, 0};
+    for (m.end = hs__hermitian_panels(x->n, x->width); m.end > 0; m.end = m.first) {
+        m.first = hs__max(m.end - TOGETHER, 0);
+        if (hs__phase(walk, (int32_t)count_slices(x, cols), multiply_slice, &m)) return 1;
+    }
+    return 0;
+}

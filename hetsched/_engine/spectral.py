@@ -1,0 +1,85 @@
+"""csrc/spectral: eigenvalues of Hermitian matrices, singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .dtypes import CODES
+from .ffi import ffi, lib
+from .run import Poll, Threads, finish
+
+
+def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
+    """Address and strides, in elements; null and zeros for None."""
+    if array is None:
+        return ffi.NULL, 0, 0
+    rows, cols = (stride // array.itemsize for stride in array.strides)
+    return ffi.cast("void *", array.ctypes.data), rows, cols
+
+
+def _pointer(array: NDArray[Any]) -> Any:
+    return ffi.cast("void *", array.ctypes.data)
+
+
+def eigh(
+    threads: Threads,
+    a: NDArray[Any],
+    upper: bool,
+    values: NDArray[Any],
+    vectors: NDArray[Any] | None,
+    first: int,
+    poll: Poll,
+) -> bool:
+    """hs_run_eigh: whether the matrix is finite.
+
+    The arrays must be aligned, of one supported dtype and its real dtype, of fitting shapes. values
+    is contiguous. The columns of `vectors` belong to the values from `first` on.
+    """
+    count = 0 if vectors is None else vectors.shape[1]
+    fields = (
+        CODES[a.dtype.num],
+        len(a),
+        *_operand(a),
+        upper,
+        _pointer(values),
+        *_operand(vectors),
+        first,
+        count,
+    )
+    eigh_ = ffi.new("hs_eigh *", fields)
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_eigh(threads.handle, eigh_, options, ffi.NULL), poll)
+    return not eigh_.failed
+
+
+def svd(
+    threads: Threads,
+    a: NDArray[Any],
+    values: NDArray[Any],
+    u: NDArray[Any] | None,
+    vh: NDArray[Any] | None,
+    poll: Poll,
+) -> bool:
+    """hs_run_svd: whether the matrix is finite. The arrays are as for `eigh`."""
+    left, *left_strides = _operand(u)
+    right, *right_strides = _operand(vh)
+    fields = (
+        CODES[a.dtype.num],
+        *a.shape,
+        *_operand(a),
+        _pointer(values),
+        left,
+        0 if u is None else u.shape[1],
+        *left_strides,
+        right,
+        0 if vh is None else len(vh),
+        *right_strides,
+    )
+    svd_ = ffi.new("hs_svd *", fields)
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_svd(threads.handle, svd_, options, ffi.NULL), poll)
+    return not svd_.failed
