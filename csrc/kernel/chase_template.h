@@ -26,7 +26,7 @@ INLINE NAME(vector) NAME(behind)(NAME(vector) x, int64_t skipped)
     return (NAME(vector))((NAME(integers))x & (lane >= (INTEGER)skipped));
 }
 
-/* Returns the first `skipped` lanes of `old`, then those of x. */
+/* Returns the first `skipped` lanes of `old`, then lanes of x. */
 INLINE NAME(vector) NAME(join)(NAME(vector) old, NAME(vector) x, int64_t skipped)
 {
     NAME(integers) lane = {0};

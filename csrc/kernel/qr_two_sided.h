@@ -1,7 +1,7 @@
 /* A block with a reflector on each side; included by qr_vector_template.h. Each function passes the
  * block once, column by column, with the vectors of its rows in registers. */
 
-/* sides: most vectors of rows at a time. together: columns whose inner products are summed at a
+/* sides: most vectors of rows at a time. together: columns with inner products that are summed at a
  * time; the vectors of their sums are a multiple of the lanes. */
 enum {
     NAME(sides) = HS__REGISTERS(BYTES) / (4 * PARTS),

@@ -3,7 +3,7 @@
  * The sweeps are cut into groups. The first phase computes the triangle T of each group at each
  * place. The second multiplies C from the left by the groups, the last one first, and within a
  * group by its places in ascending order: H(s, p) stands left of H(s', p - 1) in the product for
- * s < s', and commutes with all other reflectors of the group except those of its own place.
+ * s < s', and commutes with all other reflectors of the group except the ones at its own place.
  *
  * A task multiplies a slice of C by some groups. The slice stays in the L2 cache meanwhile. The tasks
  * of the same slice wait for each other by a counter. */

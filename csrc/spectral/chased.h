@@ -3,7 +3,7 @@
  * A chase works in sweeps. Sweep s removes what lies outside of the form in row or column s: a
  * first reflector removes it and makes a bulge of new elements further down the band, and the
  * reflectors at the next places chase the bulge to the end. The reflectors of places far from each
- * other commute, so that those of a group of sweeps at one place can be joined to one block
+ * other commute, so that the reflectors of a group of sweeps at one place can be joined to one block
  * reflector I - V T V^H. V then has the form of a parallelogram: each sweep begins one row further
  * down than the sweep before it. */
 #ifndef HS_SPECTRAL_CHASED_H

@@ -24,7 +24,7 @@ static NAME(element) NAME(dot)(int64_t count, const NAME(element) * x, const NAM
 }
 
 /* Computes T (size x size, upper, zeros below) for V (rows x size, lower trapezium, columns v_ld
- * apart) and tau, whose elements are `step` apart. Column j is -tau_j T (V^H v_j) above its diagonal
+ * apart) and tau, with elements `step` apart. Column j is -tau_j T (V^H v_j) above its diagonal
  * element tau_j. */
 static void NAME(form_t)(int64_t rows, int64_t size, const void *v_, int64_t v_ld, const void *tau_,
                          int64_t step, void *t_)

@@ -13,7 +13,7 @@
 #include "spectral/input.h"
 #include "threads/arena.h"
 
-/* The stages of a problem, whose arrays are parts of one block of memory.
+/* The stages of a problem. Their arrays are parts of one block of memory.
  *   z     [n x n] eigenvectors of the tridiagonal matrix, real
  *   c     [n x count] eigenvectors on their way back, of dtype; for real types a part of z */
 typedef struct {

@@ -307,7 +307,7 @@ static void factor_rows(const reduction_step *s, hs__walk *walk)
 
 /* ---- reduction ------------------------------------------------------------------------------- */
 
-/* Returns a temporary matrix whose lines lie in the direction that the kernel prefers. */
+/* Returns a temporary matrix with its lines in the direction that the kernel prefers. */
 static hs__matrix temporary_of(const worker_room *room, int64_t rows, int64_t cols)
 {
     const int32_t dtype = room->multiply.dtype;

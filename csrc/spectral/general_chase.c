@@ -96,7 +96,7 @@ typedef struct {
 static const chase_type types[] = {FUNCTIONS(float), FUNCTIONS(double), FUNCTIONS(complex_float),
                                    FUNCTIONS(complex_double)};
 
-/* Lays out the scratch memory: the worker's vectors, then those of the sweeps. */
+/* Lays out the scratch memory: the worker's vectors, then the vectors of the sweeps. */
 static chase_room start_group(const hs__general_band *x, int64_t group, const hs__walk *walk,
                               sweep_state *sweeps)
 {

@@ -2,7 +2,7 @@
  * and Luszczek, SC 2013).
  *
  * Sweep s removes what is right of the first superdiagonal in row s, by a reflector from the right.
- * At each place p of the sweep there are two blocks, D and right of it E, whose rows and columns
+ * At each place p of the sweep there are two blocks, D and right of it E. Their rows and columns
  * begin at s + 1 + p width and end after at most `width`:
  *
  *      x x x x . . .         D   a reflector from the right, that of row s or of the place before,

@@ -30,7 +30,7 @@ int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0
  * at `origin`, which are `count` slices. The pointers lead to parts of the workspace.
  *   v        [size x width] V by rows
  *   y        [size x width] Y by rows
- *   slices   of 2 width rows: the columns of V, then those of Y
+ *   slices   of 2 width rows: the columns of V, then the columns of Y
  *   t, xh    [width x width] T and X^H by rows
  *   sums     [slices x width x width] V^H Y of the rows of each slice, by rows
  *   ended    tasks that have computed one */
@@ -258,7 +258,7 @@ static void compute_y(void *context, int32_t task, hs__walk *walk)
 
 /* ---- update ---------------------------------------------------------------------------------- */
 
-/* Returns the first column of a task of the update. The first task has those of the next panel. */
+/* Returns the first column of a task of the update. The first task has the next panel. */
 static int64_t first_column(const reduction *r, int64_t task)
 {
     return task == 0 ? 0 : hs__min(r->x->width + (task - 1) * COLUMNS, r->size);

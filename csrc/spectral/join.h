@@ -2,7 +2,7 @@
  * an upper bidiagonal one.
  *
  * The matrix is divided in halves, these again, down to one or two rows, whose values and vectors
- * are known. A join makes those of a part from those of its two halves, in five steps:
+ * are known. A join combines its two halves in five steps:
  *
  *   deflate   The part is diag(d) plus a matrix of rank one (eigenvalues), or diag(d) with one more
  *             row (singular values), of weights w, which are rows of the halves' bases. A value
@@ -96,7 +96,7 @@ struct hs__tree {
     char *dead;           /* the deflated values, ascending */
     char *scaled;         /* the weights of all columns */
     int64_t *order;       /* columns by value */
-    int64_t *column;      /* of each pole, then those of the groups */
+    int64_t *column;      /* of each pole, then of each group */
     int64_t *place;       /* of each pole in the groups */
     int64_t *dead_column; /* of each deflated value */
     int64_t *target;      /* new column of each root, then of each deflated value */

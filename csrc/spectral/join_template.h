@@ -60,7 +60,7 @@ typedef struct {
     int64_t *column, *dead_column;
     int8_t *group;
     int64_t dead_count;
-    REAL limit, factor; /* a column whose weight times factor is at most the limit is deflated */
+    REAL limit, factor; /* a column is deflated if its weight times factor is at most the limit */
 } NAME(deflation);
 
 /* Reads the weights: what couples the halves times the last row of the first and the first row of

@@ -83,7 +83,7 @@ static int64_t panel_bytes(const hs__panel_product *x)
     return hs__round_up((int64_t)hs__panel_bytes(x), LINE);
 }
 
-/* Sets up a product with B whose C is small and not transposed. Returns 0 if B is empty. */
+/* Sets up a product with B for a small C that is not transposed. Returns 0 if B is empty. */
 static int set_up_packing(const hs__multiplier *by, const hs__matrix *b, int conjugate,
                           hs__panel_product *x)
 {

@@ -7,7 +7,7 @@
  * and differences are products, (d_i - s) (d_i + s), so that nothing is lost when they are formed.
  *
  * A root is stored as a distance from the nearest pole, base + shift. So its differences from all
- * poles have a small relative error, which the vectors need. The vectors are those of the weights
+ * poles have a small relative error, which the vectors need. The vectors belong to the weights
  * for which the computed roots are exact: Gu and Eisenstat, A stable and efficient algorithm for
  * the rank-one modification of the symmetric eigenproblem, SIAM J. Matrix Anal. Appl. 15 (1994),
  * and for singular values A divide-and-conquer algorithm for the bidiagonal SVD, 16 (1995). */

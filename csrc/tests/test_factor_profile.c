@@ -86,8 +86,7 @@ static void best_prices(void)
     for (int round = 0; round < 40; round++) {
         enum { PANELS = 20, BLOCK = 5 };
         double least[2 * PANELS], panels[2], ideal, bound;
-        for (int i = 0; i < 2 * PANELS; i++)
-            least[i] = i % 2 ? 1 + check_random(4) : 3 + 0.1 * i;
+        for (int i = 0; i < 2 * PANELS; i++) least[i] = i % 2 ? 1 + check_random(4) : 3 + 0.1 * i;
         for (int i = 0; i < 2; i++) panels[i] = 1 + check_random(4);
         CHECK(hs_factor_profile_bound(HS_LU, PANELS * BLOCK, PANELS * BLOCK, BLOCK, 2, least,
                                       panels, NULL, &ideal, &bound) == HS_OK);

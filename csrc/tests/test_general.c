@@ -166,7 +166,7 @@ static int has_clean_margins(const problem *p)
     return clean;
 }
 
-/* Reduces one matrix on each pool. All must find the same bits; those of the first are checked. */
+/* Reduces one matrix on each pool. All must find the same bits; the first result is checked. */
 static void check_reduction(hs_pool **pools, int count, int dtype, int64_t m, int64_t n,
                             int64_t width, int64_t gap, double scale)
 {

@@ -22,7 +22,7 @@ hs__cpu __wrap_hs__cpu_detect(void)
 #endif
 
 typedef struct {
-    int dtype; /* whose deflation the poles and weights have passed */
+    int dtype; /* the poles and weights have passed its deflation */
     int squares;
     int64_t n;
     double pole[MOST], weight[MOST]; /* as rounded to the type */
