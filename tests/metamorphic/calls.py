@@ -61,7 +61,7 @@ def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
 
 
 def _each_task(given: Arguments, plan: Any) -> None:
-    count = given["n"] ** (3 if given["kind"] == "matrix" else 2)
+    count = int(given["n"]) ** (3 if given["kind"] == "matrix" else 2)
     assert len(plan.tasks) == count, f"{len(plan.tasks)} tasks, not {count}"
 
 
