@@ -5,7 +5,8 @@ OpenBLAS is told the kernels that are fastest for its dgemm here (it does not kn
 The libraries take turns: a pause until the last one's threads have gone to sleep, one call to warm
 up, then timed calls; times are of the fastest call of each (what a busy machine leaves of it).
 Input is stored by columns, and the check for NaN is off where there is an option for it. With
---busy another program computes on the first core all the time, and times are medians.
+--busy another program computes on the first core all the time, and times are medians. With --mkl
+the eigenvalues and singular values of MKL are a second peer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from common import busy_programs, core_type, parser, print_machine, threads_text, turns
+from peer_mkl import Mkl
 
 DEFAULT = [
     "lu:100,250,500,1000,2000",
@@ -106,6 +108,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=4)
     options.add_argument("--seconds", type=float, default=0.3, help="of timed calls in a round")
     options.add_argument("--busy", action="store_true")
+    options.add_argument("--mkl", help="path of libmkl_rt.so")
     options.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.one is None:
@@ -129,7 +132,10 @@ def measure(given: argparse.Namespace) -> None:
     print_machine("SciPy")
     busy = ", a busy program on core 0" if given.busy else ""
     print(f"{threads_text(given.one)}, {given.dtype}{busy}")
-    print("                         ours ms   GFLOP/s    peer ms   ratio   of our matmul")
+    print(
+        "                         ours ms   GFLOP/s    peer ms   ratio   of our matmul"
+        "    MKL ms   ratio"
+    )
     with busy_programs(int(given.busy), pinned=given.busy):
         for what in given.operations:
             name, sizes = what.split(":")
@@ -145,12 +151,16 @@ def row(
     side = min(m, 4000) if m == n else 2000
     c = np.ones((side, side), given.dtype)
     calls = {"ours": ours, "peer": peer, "matmul": lambda: hs.matmul(c, c)}
+    if given.mkl and name in ("eigvalsh", "eigh", "svdvals", "svd"):
+        a = np.random.default_rng(0).standard_normal((m, n))
+        calls["mkl"] = Mkl(given.mkl, given.one).call(name, a + a.T if "eig" in name else a)
     times = turns(calls, given.rounds, enough=given.seconds)
     of = {key: (statistics.median if given.busy else min)(each) for key, each in times.items()}
+    more = f" {of['mkl'] * 1e3:10.2f} {of['mkl'] / of['ours']:7.2f}" if "mkl" in of else ""
     rate, gemm = flops / of["ours"] / 1e9, 2 * side**3 / of["matmul"] / 1e9
     print(
         f"{name:>11} {m:>7} x {n:<5} {of['ours'] * 1e3:9.2f} {rate:9.1f} {of['peer'] * 1e3:10.2f}"
-        f" {of['peer'] / of['ours']:7.2f} {rate / gemm:10.2f}",
+        f" {of['peer'] / of['ours']:7.2f} {rate / gemm:10.2f}{more}",
         flush=True,
     )
 
