@@ -59,7 +59,7 @@ enum {
     HS__ALONE_CHOLESKY_UPDATES = 40 * 1000 * 1000,
     /* n^3 of an eigenproblem, m n min(m, n) of singular values. By hand. */
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
-    /* Matrices with fewer rows or columns are decomposed by NumPy, or the LAPACK behind. */
+    /* Matrices with fewer rows or columns are decomposed by NumPy. Measured with one worker. */
     HS__SPECTRAL_ORDER = 300,
     /* Systems with more rows than this and at least so many right-hand sides are solved by packed
      * products, shared if they are large enough; others by loops of the caller. By hand. */

@@ -129,6 +129,8 @@ class MaxTasks(_TaskPlan):
             platform.cycle_times, out, back, self.send_order, self.receive_order, self.counts
         )
         bound = max(self.T, end)
+        if bound == math.inf:
+            raise ValueError("platform: the makespan overflows: give cycle-times in a larger unit")
         most = max_tasks(bound, platform, self.send, self.receive).upper_bound
         return self._carried(platform, self.tasks, most, T=bound, makespan=self._last(platform))
 

@@ -751,3 +751,108 @@ def pinv(
     [[0.25, 0.25], [0.25, 0.25]]
     """
     return spectral.pseudo_inverse(shared_resources(), a, atol, rtol, return_rank, check_finite)
+
+
+def orth(a: ArrayLike, rcond: float | None = None, *, check_finite: bool = True) -> Array:
+    """An orthonormal basis of the range of a matrix, as scipy.linalg.orth.
+
+    Parameters
+    ----------
+    a : (m, n) array_like
+    rcond : float, optional
+        Singular values up to rcond times the largest one count as zero. Default: max(m, n) times
+        the precision of the dtype.
+    check_finite : bool
+        Whether to raise ValueError for infinities and NaN.
+
+    Returns
+    -------
+    (m, rank) ndarray
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.orth([[3.0, 0.0], [4.0, 0.0]]).shape
+    (2, 1)
+    """
+    return spectral.orthonormal_basis(shared_resources(), a, rcond, check_finite)
+
+
+def null_space(a: ArrayLike, rcond: float | None = None, *, check_finite: bool = True) -> Array:
+    """An orthonormal basis of the null space of a matrix, as scipy.linalg.null_space.
+
+    Parameters
+    ----------
+    a, rcond, check_finite :
+        See `orth`.
+
+    Returns
+    -------
+    (n, n - rank) ndarray
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.null_space([[1.0, 1.0]]).shape
+    (2, 1)
+    """
+    return spectral.null_space(shared_resources(), a, rcond, check_finite)
+
+
+def matrix_rank(a: ArrayLike, tol: float | None = None, *, rtol: float | None = None) -> Any:
+    """The rank of a matrix, or of each matrix of a stack, as numpy.linalg.matrix_rank.
+
+    Parameters
+    ----------
+    a : (..., m, n) array_like
+    tol : float, optional
+        Singular values up to it count as zero. Not together with rtol.
+    rtol : float, optional
+        The same, in units of the largest singular value. Default: max(m, n) times the precision of
+        the dtype.
+
+    Returns
+    -------
+    int, or (...) ndarray of int
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If LAPACK does not converge.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> hs.matrix_rank([[1.0, 1.0], [1.0, 1.0]])
+    1
+    """
+    return spectral.matrix_rank(shared_resources(), a, tol, rtol)
+
+
+def cond(a: ArrayLike) -> Any:
+    """The condition number of a matrix, or of each matrix of a stack, in the 2-norm.
+
+    It is the largest singular value over the smallest, as numpy.linalg.cond.
+
+    Parameters
+    ----------
+    a : (..., m, n) array_like
+        Not empty.
+
+    Returns
+    -------
+    float, or (...) ndarray
+        inf for a matrix without full rank.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If LAPACK does not converge.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> float(hs.cond([[2.0, 0.0], [0.0, 1.0]]))
+    2.0
+    """
+    return spectral.condition(shared_resources(), a)

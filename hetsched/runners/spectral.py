@@ -15,7 +15,7 @@ from .._base import check
 from .._engine import run as engine
 from .._engine import spectral, tuning
 from . import cholesky, qr, systems, triangular
-from .arguments import columns, matrices, require_finite, squares
+from .arguments import columns, matrices, matrix, require_finite, squares
 from .product import matmul
 
 if TYPE_CHECKING:
@@ -279,3 +279,62 @@ def pseudo_inverse(
     found = _multiplied(resources, _turned(vh) * inverse[..., None, :], _turned(u))
     rank = np.count_nonzero(large, axis=-1)
     return (found, rank if a.ndim > 2 else int(rank)) if return_rank else found
+
+
+def _values_and(resources: Resources, given: ArrayLike, check_finite: bool, full: bool) -> Any:
+    """One matrix, and its decomposition."""
+    a = matrix("a", given)
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    return a, decomposition(resources, a, full, True)
+
+
+def _count(a: Array, s: Array, rcond: float | None) -> int:
+    """How many singular values are larger than rcond times the largest."""
+    precision = max(a.shape) * float(np.finfo(a.dtype).eps)
+    relative = precision if rcond is None else check.number("rcond", rcond, low=0.0)
+    return int(np.count_nonzero(s > relative * s.max(initial=0.0)))
+
+
+def orthonormal_basis(
+    resources: Resources, given: ArrayLike, rcond: float | None, check_finite: bool
+) -> Array:
+    """Implement `orth`."""
+    a, (u, s, _) = _values_and(resources, given, check_finite, False)
+    basis: Array = u[:, : _count(a, s, rcond)]
+    return basis
+
+
+def null_space(
+    resources: Resources, given: ArrayLike, rcond: float | None, check_finite: bool
+) -> Array:
+    """Implement `null_space`."""
+    a, (_, s, vh) = _values_and(resources, given, check_finite, True)
+    return _turned(vh[_count(a, s, rcond) :])
+
+
+def matrix_rank(resources: Resources, given: ArrayLike, tol: Any, rtol: Any) -> Any:
+    """Implement `matrix_rank`."""
+    a = matrices("a", given)
+    if tol is not None and rtol is not None:
+        raise ValueError("give tol or rtol, not both")
+    s = decomposition(resources, a, False, False)
+    precision = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    relative = precision if rtol is None else check.number("rtol", rtol, low=0.0)
+    limit = relative * s.max(-1, keepdims=True, initial=0.0)
+    if tol is not None:
+        limit = check.number("tol", tol, low=0.0)
+    rank = np.count_nonzero(s > limit, axis=-1)
+    return rank if a.ndim > 2 else int(rank)
+
+
+def condition(resources: Resources, given: ArrayLike) -> Any:
+    """Implement `cond`."""
+    a = matrices("a", given)
+    if 0 in a.shape[-2:]:
+        raise ValueError(f"a must not be empty, got shape {a.shape}")
+    s = decomposition(resources, a, False, False)
+    with np.errstate(all="ignore"):
+        found = s[..., 0] / s[..., -1]
+    found = np.where(np.isnan(found) & ~np.isnan(s).any(-1), np.inf, found).astype(s.dtype)
+    return found if a.ndim > 2 else found[()]

@@ -81,6 +81,8 @@ def _scaling(
             used["group_cost"] = given["group_cost"]
         if call == "partition" and not free and "link_costs" not in used:
             continue
+        if call == "dynamic_product" and given["drift"] is not None:
+            continue  # its times and platforms would have to change, too
         if call == "layers_network":
             used["links"] = np.asarray(given["links"], float).reshape(-1, 3)
         numbers = [abs(x) for x in numbers_in(list(used.values())) if x != 0 and not math.isinf(x)]

@@ -27,16 +27,16 @@ def test_products_and_what_is_left():
         x @ x
         X @ X.view(np.ndarray).astype(int)  # no dtype of ours
         np.linalg.solve(X, X[:, 0])
-        np.linalg.eigh(X)
-        np.linalg.eigh(X)
+        np.linalg.eigvals(X)
+        np.linalg.eigvals(X)
         np.linalg.inv(x)
         np.exp(X) + 1
     assert counts(seen.taken) == {"matmul": 3, "dot": 1, "solve": 1}
-    assert counts(seen.left) == {"matmul": 2, "eigh": 2, "inv": 1}
-    assert str(seen) == "4 products, 1 solve taken, 2 products, 2 eigh, 1 inv left"
+    assert counts(seen.left) == {"matmul": 2, "eigvals": 2, "inv": 1}
+    assert str(seen) == "4 products, 1 solve taken, 2 products, 2 eigvals, 1 inv left"
     assert repr(seen) == f"<Coverage: {seen}>"
     rows = {row["function"]: (row["taken"], row["left"]) for row in seen.table()}
-    assert rows == {"dot": (1, 0), "eigh": (0, 2), "inv": (0, 1), "matmul": (3, 2), "solve": (1, 0)}
+    assert rows == {"dot": (1, 0), "eigvals": (0, 2), "inv": (0, 1), "matmul": (3, 2), "solve": (1, 0)}
     assert all(
         tally.seconds > 0 for tallies in (seen.taken, seen.left) for tally in tallies.values()
     )

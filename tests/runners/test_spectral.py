@@ -206,6 +206,45 @@ def test_pinv(m, n, dtype, seed, stack, rank):
         assert isinstance(ranks, int)
 
 
+@given(
+    m=st.integers(1, 9), n=st.integers(1, 9), dtype=dtypes, seed=seeds, rank=st.integers(0, 9),
+)  # fmt: skip
+def test_range_and_null_space(m, n, dtype, seed, rank):
+    rank = min(m, n, rank)
+    a = random((m, rank), dtype, seed) @ random((rank, n), dtype, seed + 1)
+    rcond = 1e-3 if eps(a) > 1e-10 else 1e-9
+    s = np.linalg.svd(a, compute_uv=False)
+    rank = int(np.count_nonzero(s > rcond * s[0]))
+    basis, null = hs.orth(a, rcond), hs.null_space(a, rcond)
+    assert basis.shape == (m, rank)
+    assert null.shape == (n, n - rank)
+    assert basis.dtype == null.dtype == dtype
+    size = (m + n) * max(1.0, s[0])
+    close(a @ null, np.zeros((m, n - rank), dtype), size / eps(a) * rcond)
+    close(basis @ (basis.conj().T @ a), a, size / eps(a) * rcond)
+    close(basis.conj().T @ basis, np.eye(rank, dtype=dtype), m + n)
+    close(null.conj().T @ null, np.eye(n - rank, dtype=dtype), m + n)
+    assert hs.matrix_rank(a, rtol=rcond) == rank
+    assert hs.matrix_rank(a, tol=rcond * s[0]) == rank
+
+
+@given(m=st.integers(1, 9), n=st.integers(1, 9), dtype=dtypes, seed=seeds, stack=stacks)
+def test_rank_and_condition(m, n, dtype, seed, stack):
+    a = random((*stack, m, n), dtype, seed)
+    expected = np.linalg.cond(a)
+    found = hs.cond(a)
+    assert np.shape(found) == np.shape(expected)
+    assert found.dtype == a.real.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e3 * eps(a) * np.max(expected, initial=1.0))
+    assert np.array_equal(hs.matrix_rank(a), np.linalg.matrix_rank(a))
+
+
+def test_condition_of_singular_matrices():
+    assert hs.cond(np.zeros((3, 3))) == np.inf
+    assert hs.cond([[1.0, 0.0], [0.0, 0.0]]) == np.inf
+    assert hs.matrix_rank(np.zeros((2, 3, 4))).tolist() == [0, 0]
+
+
 def test_tolerances_are_scipys():
     a = np.diag([1.0, 1e-3, 1e-17])
     for options in (
@@ -238,6 +277,12 @@ def test_tolerances_are_scipys():
         (lambda: hs.pinv([[1.0]], rtol=-1), ValueError, "rtol must be at least 0"),
         (lambda: hs.pinv([[1.0]], rtol=np.nan), ValueError, "rtol must be finite"),
         (lambda: hs.pinv(np.ma.ones((2, 2))), TypeError, "a is a masked array"),
+        (lambda: hs.orth(np.ones((2, 2, 2))), ValueError, "a must be a matrix"),
+        (lambda: hs.orth([[np.inf]]), ValueError, "must not contain infs or NaNs"),
+        (lambda: hs.null_space([[1.0]], -1), ValueError, "rcond must be at least 0"),
+        (lambda: hs.matrix_rank([[1.0]], 1, rtol=1), ValueError, "tol or rtol, not both"),
+        (lambda: hs.matrix_rank([[1.0]], -1), ValueError, "tol must be at least 0"),
+        (lambda: hs.cond(np.ones((0, 2))), ValueError, "a must not be empty"),
     ],
 )
 def test_refused(call, error, words):
