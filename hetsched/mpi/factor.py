@@ -23,12 +23,13 @@ from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
 from .cholesky import cholesky
-from .columns import Array, Columns, Moves, touched
+from .columns import Columns, Moves
 from .loop import Loop, Waiting
 from .lu import lu
 from .lu_solve import Substitution
 from .ranks import Ranks
 from .record import Clock, Record, on_one_clock, synchronised
+from .windows import Array, touched
 
 if TYPE_CHECKING:
     Plans = LuPattern | FactorPlan

@@ -49,7 +49,7 @@ from .zones import Held, Zone, require_ranks, without_empty
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .zones import Array
+    from .windows import Array
 
 #: Tags of messages to the member before and to the next one, and to and from the root. Zones move
 #: with smaller tags.
