@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .._base import check
 from .._base.progress import Progress
 from .._engine.star import STAR_CHUNK, STAR_MESSAGE, peaks
+from ..plan import Plan
 from ..planners.star import StarPlan
 from ..platform import Unit, divided_time, relative_speeds
 from ..runners.operands import Operands, operands
@@ -18,6 +19,7 @@ from ..runners.pool import Pool
 from ..runners.star import ORDERS, block_of, checked
 from ..trace import Trace
 from .chunks import PANEL, Array, Chunk, Product
+from .kinds import wrong_kind
 from .loop import Loop
 from .master import Master
 from .ranks import Ranks
@@ -64,6 +66,15 @@ def master_of(
     )
 
 
+def require_workers(plan: Plan, ranks: Ranks) -> None:
+    """Raise ValueError unless there is one rank for each worker beside the root."""
+    if len(plan.names) != ranks.size - 1:
+        raise ValueError(
+            f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside the"
+            " root"
+        )
+
+
 def run_star(
     ranks: Ranks,
     plan: StarPlan | None,
@@ -104,12 +115,8 @@ def run_star(
         if ranks.rank != root:
             return None
         if not isinstance(plan, StarPlan):
-            raise TypeError(f"plan must be a StarPlan, got {type(plan).__name__}")
-        if len(plan.names) != ranks.size - 1:
-            raise ValueError(
-                f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside"
-                " the root"
-            )
+            raise wrong_kind(plan, "a StarPlan")
+        require_workers(plan, ranks)
         x = operands_of(A, B)
         product, simulated = product_of(plan, x, order)
         mine.append((x, simulated))

@@ -18,6 +18,7 @@ from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
+from .kinds import wrong_kind
 from .loop import Loop, Waiting, all_of
 from .record import Record
 from .windows import Array, Inbox, send_all
@@ -128,9 +129,7 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
         blocks.
     """
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
-        raise TypeError(
-            f"plan must assign rectangles of a matrix to ranks, got {type(plan).__name__}"
-        )
+        raise wrong_kind(plan, "a plan that assigns rectangles of a matrix to ranks")
     require_ranks(plan, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
