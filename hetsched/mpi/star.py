@@ -43,11 +43,10 @@ def product_of(plan: StarPlan, x: Operands, order: str) -> tuple[Product, Array]
     """
     check.choice("order", order, ORDERS)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated()
-    by_columns = tuple(
-        array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b)
-    )
+    by_columns = tuple(abs(r) < abs(c) for r, c in (array.strides for array in (x.c, x.a, x.b)))
     block = block_of(plan.shape, x.sizes)
-    return Product(x.c.dtype.name, x.sizes, plan.shape, block, by_columns), simulated  # type: ignore[arg-type]
+    product = Product(x.c.dtype.name, x.sizes, plan.shape, block, by_columns, x.alpha)  # type: ignore[arg-type]
+    return product, simulated
 
 
 def master_of(

@@ -53,7 +53,7 @@ def perform(
     for x in plan.products:
         require_chunks(x)
     scale = workers.time_scale if workers.emulated else None
-    master = Master(plan, lu, pivots, scale, threading.Event())
+    master = Master(plan, lu, pivots, scale)
     if problem.a is not None:
         lu[...] = problem.a
     steps = by_step(plan)
@@ -109,7 +109,7 @@ class Master:
     """The master's own work on a matrix, in place, and the record of it.
 
     scale : seconds of the run per time of the plan, if the master is emulated and keeps its pace.
-    stopped : event after which the work ends early.
+    stopped : event after which work in other threads ends early.
     singular : column of the first zero on the diagonal of U, or -1.
     due : when its last work should have ended, on the clock of the emulated platform. Work that
     the host began late ends when it is due, if it can.
@@ -123,14 +123,14 @@ class Master:
         plan: StarLuPlan,
         lu: Array,
         pivots: NDArray[np.int32],
-        scale: float | None,
-        stopped: threading.Event,
+        scale: float | None = None,
     ) -> None:
         self.plan, self.lu, self.pivots, self.q = plan, lu, pivots, _block(plan, lu.shape)
         self.singular, self.late, self.cpu = -1, 0.0, 0.0
         self.due = self.returned = 0.0
         self.steps: list[tuple[str, float, float]] = []
-        self._scale, self._stopped = scale, stopped
+        self._scale = scale
+        self.stopped = threading.Event()
         self._times = [
             {name: end - start for name, start, end in own_work(k, panel)}
             for k, panel in enumerate(plan.panels)
@@ -140,10 +140,6 @@ class Master:
     def now(self) -> float:
         """Seconds since the run began."""
         return time.perf_counter() - self._begin
-
-    def stop(self) -> None:
-        """End work in other threads soon."""
-        self._stopped.set()
 
     def columns(self, k: int) -> tuple[int, int, int]:
         """First column of a panel, of the rest, and of the workers' part of the rest."""
@@ -207,7 +203,7 @@ class Master:
         self.factor(threads, k + 1)
 
     def _look(self, _: float) -> None:
-        if self._stopped.is_set():
+        if self.stopped.is_set():
             raise InterruptedError
 
     def _do(self, name: str, k: int, work: Callable[[], None]) -> None:
@@ -219,7 +215,7 @@ class Master:
             self.due = max(self.due, self.returned) + self._times[k].get(name, 0.0) * self._scale
             self.late = max(self.late, self.now() - self.due)
             while (left := self.due - self.now()) > 0:
-                self._stopped.wait(min(left, PIECE))
+                self.stopped.wait(min(left, PIECE))
                 self._look(0.0)
         self.steps.append((name, start, self.now()))
 
@@ -244,7 +240,7 @@ def _beside(master: Master, threads: engine.Threads, k: int) -> Iterator[None]:
         yield
         _await(ended)
     except BaseException:  # for example, Ctrl-C: the thread must not go on writing
-        master.stop()
+        master.stopped.set()
         _await(ended)
         raise
     thread.join()
