@@ -9,10 +9,11 @@ import numpy as np
 
 from ..runners.panel import cholesky_block, substitute
 from ..runners.pool import Pool, accumulate
-from .columns import Array, Columns
+from .columns import Columns
 from .loop import Bytes, Loop, Waiting
 from .panels import Panels, stopping
 from .record import Record
+from .windows import Array
 
 
 class Cholesky:

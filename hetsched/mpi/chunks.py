@@ -88,6 +88,8 @@ class Product(NamedTuple):
     by_columns : (bool, bool, bool)
         Whether C, A and B are stored by columns in messages. They are stored as at the master, so
         that whole lines are copied.
+    alpha : complex
+        The factor of A B: C += alpha A B.
     """
 
     dtype: str
@@ -95,6 +97,7 @@ class Product(NamedTuple):
     shape: tuple[int, int, int]
     block: int
     by_columns: tuple[bool, bool, bool]
+    alpha: complex = 1.0
 
 
 @lru_cache(maxsize=1 << 14)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,9 @@ from numpy.typing import NDArray
 
 from .loop import Loop, Waiting, all_of
 from .record import FIRST, Record
-
-Array = NDArray[Any]
+from .windows import AHEAD, Array, Inbox, copy_in_parts, send_all
 
 SCATTER, GATHER = FIRST, FIRST + 1  # tags
-_AHEAD = 2  # block columns under way to or from a rank
-# copied between two checks for Ctrl-C: this many bytes, but at least this many rows
-_PART, _LINES = 1 << 18, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,29 +102,6 @@ def _routes(owner: list[int]) -> list[tuple[int, ...]]:
     return found[::-1]
 
 
-def copied(target: Array, source: Array) -> None:
-    """Copy source to target in parts, between which Ctrl-C is handled."""
-    for lines in _parts(target):
-        target[lines] = source[lines]
-
-
-def touched(loop: Loop, array: Array) -> Array:
-    """Fill an array with zeros; a job for `Loop.compute`.
-
-    The first write to new memory is slow. Without this, the first block column that arrives would
-    wait for nearly all of the memory.
-    """
-    for lines in _parts(array):
-        loop.go_on()
-        array[lines] = 0
-    return array
-
-
-def _parts(array: Array) -> Iterator[slice]:
-    lines = max(_LINES, _PART // max(1, array.shape[1] * array.itemsize))
-    return (slice(i, i + lines) for i in range(0, len(array), lines))
-
-
 class Moves:
     """Brings the block columns of a matrix from the root to their owners, and back.
 
@@ -173,91 +145,62 @@ class Moves:
             await self._deal(a, local, arrived)
             return
 
-        def buffer(i: int) -> Array:
-            shape = self._part(local, i).shape
-            return np.empty(shape[::-1] if self._by_columns else shape, self._dtype)
-
-        def placed(i: int, data: Array) -> None:
-            copied(self._part(local, i), data.T if self._by_columns else data)
+        def place(i: int, data: Array, _: float) -> None:
+            copy_in_parts(self._part(local, i), data.T if self._by_columns else data)
             self._loop.fulfil(arrived[i])
 
-        await self._receive(self._root, SCATTER, len(self._own), buffer, placed)
+        inbox = Inbox(self._loop, SCATTER, place)
+        for i in range(len(self._own)):
+            shape = self._part(local, i).shape
+            shape = shape[::-1] if self._by_columns else shape
+            await inbox.receive(i, self._root, partial(np.empty, shape, self._dtype))
+        await inbox.empty()
 
     async def _deal(self, a: Array, local: Array, arrived: Sequence[Waiting]) -> None:
         """Send the blocks in the order of the columns, so that the first ones are factored soon."""
-        under_way: deque[Waiting] = deque()
-        kept = 0
-        for k, owner in enumerate(self._columns.owner.tolist()):
-            piece = a[self._rows(k), self._columns.slice(k)]
-            if owner == self._root:
-                copied(self._part(local, kept), piece)
+
+        def sent() -> Iterator[tuple[Array, int]]:
+            kept = 0
+            for k, owner in enumerate(self._columns.owner.tolist()):
+                piece = a[self._rows(k), self._columns.slice(k)]
+                if owner != self._root:
+                    yield piece.T if self._by_columns else piece, owner
+                    continue
+                copy_in_parts(self._part(local, kept), piece)
                 self._loop.fulfil(arrived[kept])
                 kept += 1
-                continue
-            if len(under_way) == 2 * _AHEAD:
-                await under_way.popleft()
-            under_way.append(self._send(piece.T if self._by_columns else piece, owner, SCATTER))
-        await all_of(under_way)
+
+        await self._send(sent(), SCATTER, 2 * AHEAD)
 
     async def gather(self, local: Array, out: Array | None) -> None:
         """Collect local of each rank into out at the root, which is stored by columns."""
         if self._loop.rank != self._root:
-            under_way: deque[Waiting] = deque()
-            for i in range(len(self._own)):
-                if len(under_way) == _AHEAD:
-                    await under_way.popleft()
-                under_way.append(self._send(self._part(local, i).T, self._root, GATHER))
-            await all_of(under_way)
+            blocks = range(len(self._own))
+            await self._send(((self._part(local, i).T, self._root) for i in blocks), GATHER)
             return
         assert out is not None
         lines = out.T
         others = [rank for rank in self._columns.enrolled if rank != self._root]
         running = [self._loop.spawn(self._collect(rank, lines)) for rank in others]
         for i, k in enumerate(self._own):
-            copied(lines[self._columns.slice(k), self._rows(k)], self._part(local, i).T)
+            copy_in_parts(lines[self._columns.slice(k), self._rows(k)], self._part(local, i).T)
         await all_of(running)
 
+    async def _send(self, blocks: Iterable[tuple[Array, int]], tag: int, size: int = AHEAD) -> None:
+        await send_all(self._loop, self._record, self._dtype, blocks, tag, size)
+
     async def _collect(self, rank: int, lines: Array) -> None:
-        places = [lines[self._columns.slice(k), self._rows(k)] for k in self._columns.own(rank)]
+        def use(place: Array, data: Array, _: float) -> None:
+            if data is not place:
+                copy_in_parts(place, data)
 
-        def buffer(i: int) -> Array:
-            place = places[i]
-            return place if place.flags.c_contiguous else np.empty(place.shape, place.dtype)
+        inbox = Inbox(self._loop, GATHER, use)
+        for k in self._columns.own(rank):
+            place = lines[self._columns.slice(k), self._rows(k)]
+            await inbox.receive(place, rank, partial(_contiguous, place))
+        await inbox.empty()
 
-        def placed(i: int, data: Array) -> None:
-            if data is not places[i]:
-                copied(places[i], data)
 
-        await self._receive(rank, GATHER, len(places), buffer, placed)
-
-    def _send(self, piece: Array, to: int, tag: int) -> Waiting:
-        if piece.flags.c_contiguous and piece.dtype == self._dtype:
-            data = piece
-        else:
-            copied(data := np.empty(piece.shape, self._dtype), piece)
-        self._record.sent += data.nbytes
-        self._record.messages += 1
-        return self._loop.send(data, to, tag)
-
-    async def _receive(
-        self,
-        source: int,
-        tag: int,
-        count: int,
-        buffer: Callable[[int], Array],
-        placed: Callable[[int, Array], None],
-    ) -> None:
-        coming: deque[tuple[Waiting, int, Array]] = deque()
-
-        async def one() -> None:
-            waiting, i, data = coming.popleft()
-            await waiting
-            placed(i, data)
-
-        for i in range(count):
-            if len(coming) == _AHEAD:
-                await one()
-            data = buffer(i)
-            coming.append((self._loop.receive(data, source, tag), i, data))
-        while coming:
-            await one()
+def _contiguous(place: Array) -> Array:
+    """The array itself if it is contiguous, else one for a copy of it."""
+    return place if place.flags.c_contiguous else np.empty(place.shape, place.dtype)

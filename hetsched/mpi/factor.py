@@ -23,12 +23,14 @@ from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
 from .cholesky import cholesky
-from .columns import Array, Columns, Moves, touched
+from .columns import Columns, Moves
+from .kinds import wrong_kind
 from .loop import Loop, Waiting
 from .lu import lu
 from .lu_solve import Substitution
 from .ranks import Ranks
 from .record import Clock, Record, on_one_clock, synchronised
+from .windows import Array, touched
 
 if TYPE_CHECKING:
     Plans = LuPattern | FactorPlan
@@ -119,9 +121,7 @@ def dealt(
 
 def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
     if not isinstance(plan, LuPattern | FactorPlan):
-        raise TypeError(
-            f"plan must be a plan of lu_pattern or plan_factor, got {type(plan).__name__}"
-        )
+        raise wrong_kind(plan, "a plan of lu_pattern or plan_factor")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):

@@ -11,21 +11,21 @@ from .._base.progress import Progress
 from .._engine.dtypes import flops_per_update
 from ..plan import Plan
 from ..planners.cover import require_boxes, require_zones
-from ..planners.cuboids import Cuboids
-from ..planners.divisible import DivisibleLoad
-from ..planners.layers import LayersPlan
-from ..planners.lu_grid import LuGrid
-from ..planners.lu_pattern import LuPattern
+from ..planners.dynamic import DynamicProduct
 from ..planners.matmul import plan_matmul
 from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan, is_scattered
-from ..planners.product_methods import plan_of_boxes, plan_of_mesh, plan_of_partition
-from ..planners.ring import SliceRing
+from ..planners.product_methods import (
+    plan_of_boxes,
+    plan_of_demand,
+    plan_of_mesh,
+    plan_of_partition,
+    plan_of_profile,
+)
+from ..planners.profile_zones import ProfilePartition
 from ..planners.star import METHODS as CHUNKS
 from ..planners.star import StarPlan
-from ..planners.stencil import StencilPlan
-from ..planners.tasks import MaxTasks, MinTime
 from ..platform import Platform, Unit, names_of
 from ..runners.pool import Pool
 from ..trace import Trace
@@ -42,6 +42,7 @@ from .arguments import (
     trace_of,
     travelled,
 )
+from .kinds import Boxes, wrong_kind
 from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
 from .record import Clock, Record, synchronised
@@ -60,7 +61,7 @@ def matmul(
     comm: Any,
     A: ArrayLike | Zone | None = None,
     B: ArrayLike | Zone | None = None,
-    plan: ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan | StarPlan | None = None,
+    plan: Boxes | StarPlan | None = None,
     root: int = 0,
     *,
     method: str = "best",
@@ -81,9 +82,10 @@ def matmul(
     comm : mpi4py.MPI.Intracomm
     A, B : (m, k) and (k, n) array_like at the root and None elsewhere; or on every rank its Zone
         float32, float64, complex64 or complex128, promoted as in NumPy; integers are not accepted.
-    plan : ProductPlan, Partition, Cuboids, LayersPlan, MeshPlan or StarPlan, optional
-        A plan for as many workers as there are ranks, from `hs.plan_matmul`, `hs.partition` with a
-        shape, and so on. Ranks other than the root may leave it out. The layers of a MeshPlan go
+    plan : plan of a product, optional
+        A ProductPlan, Partition, ProfilePartition, Cuboids, DynamicProduct, LayersPlan, MeshPlan or
+        StarPlan for as many workers as there are ranks, from `hs.plan_matmul`, `hs.partition` with
+        a shape, and so on. Ranks other than the root may leave it out. The layers of a MeshPlan go
         to their ranks directly: routes are the business of the network. A StarPlan
         (`hs.plan_product`) is for one worker less: the root is the master, and the other ranks are
         the workers in their order.
@@ -263,16 +265,18 @@ def _of_product(
 
     It is made from a partition, boxes or layers if the plan is one of these.
     """
-    if not isinstance(plan, ProductPlan | Partition | Cuboids | LayersPlan | MeshPlan):
-        raise TypeError(
-            f"plan must be a plan of a product, got {type(plan).__name__}{_instead(plan)}"
-        )
+    if not isinstance(plan, Boxes):
+        raise wrong_kind(plan, "a plan of a product")
     require_ranks(plan, size)
     if not isinstance(plan, ProductPlan):
         platform = Platform.star(plan.cycle_times, names=names_of(plan, size))
         rest = (*sizes, platform, dtype.itemsize, flops_per_update(dtype))
         if isinstance(plan, MeshPlan):
             plan = plan_of_mesh(plan, *rest)
+        elif isinstance(plan, ProfilePartition):
+            plan = plan_of_profile(plan, *rest)
+        elif isinstance(plan, DynamicProduct):
+            plan = plan_of_demand(plan, *rest, "once")
         elif isinstance(plan, Partition):
             plan = plan_of_partition(plan, *rest, "once")
         else:
@@ -297,22 +301,6 @@ def _of_product(
             f" {'are shared' if plan.shared else 'are half a product'}"
         )
     return plan
-
-
-def _instead(plan: Plan) -> str:
-    """What to use for a plan that is not of a product by all ranks."""
-    for kinds, text in _INSTEAD:
-        if isinstance(plan, kinds):
-            return f": {text}"
-    return ""
-
-
-#: Kinds of plans that other functions run, and which.
-_INSTEAD: tuple[tuple[Any, str], ...] = (
-    (StencilPlan | SliceRing, "use hs.mpi.stencil"),
-    (LuPattern | LuGrid, "use hs.mpi.lu_factor, solve or cholesky"),
-    (MaxTasks | MinTime | DivisibleLoad, "use hs.mpi.map_tasks"),
-)
 
 
 def _multiply(

@@ -194,9 +194,8 @@ class Loop:
         self._ready: deque[tuple[Any, Waiting]] = deque()
         self._requests: list[Any] = []
         self._whose: list[tuple[Waiting, bool]] = []  # for each request; True: it is a send
-        self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._ended: SimpleQueue[tuple[Waiting, Any, BaseException | None]] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._lanes: dict[int, tuple[SimpleQueue[Any], threading.Thread]] = {}
         self._alive: list[Coroutine[Any, Any, Any]] = []
         self._asked: list[float | None] = [None] * self.size  # since when each rank owes an answer
         self._looked = time.monotonic()  # when lost ranks were last searched
@@ -219,16 +218,19 @@ class Loop:
         """Receive into a contiguous array that has the size of the message."""
         return self._message(self.transport.receive, False, array, source, tag)
 
-    def compute(self, job: Callable[[], Any]) -> Waiting:
-        """Call the job on the thread for products, after all jobs that were given before."""
-        if self._thread is None:
+    def compute(self, job: Callable[[], Any], lane: int = 0) -> Waiting:
+        """Call the job on the thread for products, after all jobs that were given before.
+
+        lane : the thread. Each lane has its own, which is started for its first job.
+        """
+        if lane not in self._lanes:
             wake = (lambda: None) if self._surviving is None else self._surviving.wake
-            self._thread = threading.Thread(
-                target=_work, args=(self._jobs, self._ended, wake), daemon=True
-            )
-            self._thread.start()
+            jobs: SimpleQueue[Any] = SimpleQueue()
+            thread = threading.Thread(target=_work, args=(jobs, self._ended, wake), daemon=True)
+            self._lanes[lane] = jobs, thread
+            thread.start()
         end = Waiting()
-        self._jobs.put((job, end))
+        self._lanes[lane][0].put((job, end))
         return end
 
     def fulfil(self, waiting: Waiting, value: Any = None) -> None:
@@ -267,8 +269,12 @@ class Loop:
             self._fail(error)
             raise
         finally:
-            self._jobs.put(None)
+            self._close_lanes()
         return end.value
+
+    def _close_lanes(self) -> None:
+        for jobs, _ in self._lanes.values():
+            jobs.put(None)
 
     def _unfinished(self) -> bool:
         return bool(self._alive or self._requests)
@@ -408,9 +414,9 @@ class Loop:
         for coroutine in self._alive:
             with contextlib.suppress(BaseException):
                 coroutine.close()
-        self._jobs.put(None)
-        if self._thread is not None:
-            self._thread.join()
+        self._close_lanes()
+        for _, thread in self._lanes.values():
+            thread.join()
         report = _for_others(self.rank, error)
         if report is not None:
             for rank in range(self.size):

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..runners.panel import lu_panel, moved_rows, substitute
 from ..runners.pool import Pool, accumulate
-from .columns import GATHER, Array, Columns
+from .columns import GATHER, Columns
 from .loop import Bytes, Loop, Waiting, all_of
 from .panels import Panels, stopping
 from .record import Record
+from .windows import Array
 
 _PIVOTS = GATHER + 2  # tag
 

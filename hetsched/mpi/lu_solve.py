@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..runners.panel import moved_rows, substitute
 from ..runners.pool import Pool, accumulate
-from .columns import GATHER, Array, Columns
+from .columns import GATHER, Columns
 from .loop import Loop, Waiting, all_of
 from .panels import stopping
 from .record import Record
+from .windows import Array, send_all
 
 _RIGHT, _SUM, _FOUND = GATHER + 3, GATHER + 4, GATHER + 5  # tags
 _AHEAD = 4  # messages that a rank has on their way
@@ -77,16 +78,9 @@ class Substitution:
         await all_of([*self._under_way, *coming])
 
     async def _deal(self, b: Array) -> None:
-        under_way: deque[Waiting] = deque()
-        for k, owner in enumerate(self._columns.owner.tolist()):
-            if owner == self._root:
-                continue
-            if len(under_way) == _AHEAD:
-                await under_way.popleft()
-            data = b[self._columns.slice(k)]
-            self._count(data)
-            under_way.append(self._loop.send(data, owner, _RIGHT))
-        await all_of(under_way)
+        owners = enumerate(self._columns.owner.tolist())
+        blocks = ((b[self._columns.slice(k)], rank) for k, rank in owners if rank != self._root)
+        await send_all(self._loop, self._record, b.dtype, blocks, _RIGHT, _AHEAD)
 
     def _collected(self, b: Array) -> list[Waiting]:
         owners = enumerate(self._columns.owner.tolist())
@@ -131,12 +125,9 @@ class Substitution:
     async def _send(self, data: Array, to: int, tag: int) -> None:
         if len(self._under_way) == _AHEAD:
             await self._under_way.popleft()
-        self._count(data)
-        self._under_way.append(self._loop.send(data, to, tag))
-
-    def _count(self, data: Array) -> None:
         self._record.sent += data.nbytes
         self._record.messages += 1
+        self._under_way.append(self._loop.send(data, to, tag))
 
     # ---- on the thread for products ----
 

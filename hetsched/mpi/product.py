@@ -19,8 +19,8 @@ from ..planners.product import COMMUNICATION, ProductPlan
 from ..runners.pool import Pool, accumulate
 from .loop import Loop, Waiting
 from .record import FIRST, Record
+from .windows import Array
 from .zones import (
-    Array,
     Exchange,
     Held,
     Piece,

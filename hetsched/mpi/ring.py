@@ -40,6 +40,7 @@ from ..runners.watch import Choice, Judge
 from ..trace import Trace
 from . import pools, product
 from .arguments import Call, agreed, as_text, columns, described, held, trace_of
+from .kinds import wrong_kind
 from .loop import Loop, Waiting, all_of
 from .panels import stopping
 from .ranks import TIMEOUT, Ranks
@@ -49,7 +50,7 @@ from .zones import Held, Zone, require_ranks, without_empty
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .zones import Array
+    from .windows import Array
 
 #: Tags of messages to the member before and to the next one, and to and from the root. Zones move
 #: with smaller tags.
@@ -273,11 +274,9 @@ def _stencil(
                 raise TypeError(f"U has dtype {dtype}; a stencil takes float32 and float64")
             if of_u.kind != "none" and 0 in of_u.shape:
                 raise ValueError(f"U must have at least one element, got shape {of_u.shape}")
-            if plan is not None and not isinstance(plan, StencilPlan | SliceRing):
-                raise TypeError(
-                    f"plan must be one of plan_stencil or slice_ring, got {type(plan).__name__}"
-                )
             if plan is not None:
+                if not isinstance(plan, StencilPlan | SliceRing):
+                    raise wrong_kind(plan, "one of plan_stencil or slice_ring")
                 require_ranks(plan, ranks.size)
             own = limits.checked(dtype, call.at_root)
             mine.extend((matrix, own))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .._base import check
 from .._base.progress import Progress
 from .._engine.star import STAR_CHUNK, STAR_MESSAGE, peaks
+from ..plan import Plan
 from ..planners.star import StarPlan
 from ..platform import Unit, divided_time, relative_speeds
 from ..runners.operands import Operands, operands
@@ -18,6 +19,7 @@ from ..runners.pool import Pool
 from ..runners.star import ORDERS, block_of, checked
 from ..trace import Trace
 from .chunks import PANEL, Array, Chunk, Product
+from .kinds import wrong_kind
 from .loop import Loop
 from .master import Master
 from .ranks import Ranks
@@ -41,11 +43,10 @@ def product_of(plan: StarPlan, x: Operands, order: str) -> tuple[Product, Array]
     """
     check.choice("order", order, ORDERS)
     simulated = checked(plan, x, order, None, None, (None,) * len(plan.names)).simulated()
-    by_columns = tuple(
-        array.flags.f_contiguous and not array.flags.c_contiguous for array in (x.c, x.a, x.b)
-    )
+    by_columns = tuple(abs(r) < abs(c) for r, c in (array.strides for array in (x.c, x.a, x.b)))
     block = block_of(plan.shape, x.sizes)
-    return Product(x.c.dtype.name, x.sizes, plan.shape, block, by_columns), simulated  # type: ignore[arg-type]
+    product = Product(x.c.dtype.name, x.sizes, plan.shape, block, by_columns, x.alpha)  # type: ignore[arg-type]
+    return product, simulated
 
 
 def master_of(
@@ -62,6 +63,15 @@ def master_of(
     return Master(
         product, table, plan.names, plan.memory.tolist(), served, (x.c, x.a, x.b), ranks, progress
     )
+
+
+def require_workers(plan: Plan, ranks: Ranks) -> None:
+    """Raise ValueError unless there is one rank for each worker beside the root."""
+    if len(plan.names) != ranks.size - 1:
+        raise ValueError(
+            f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside the"
+            " root"
+        )
 
 
 def run_star(
@@ -104,12 +114,8 @@ def run_star(
         if ranks.rank != root:
             return None
         if not isinstance(plan, StarPlan):
-            raise TypeError(f"plan must be a StarPlan, got {type(plan).__name__}")
-        if len(plan.names) != ranks.size - 1:
-            raise ValueError(
-                f"plan is for {len(plan.names)} workers, there are {ranks.size - 1} ranks beside"
-                " the root"
-            )
+            raise wrong_kind(plan, "a StarPlan")
+        require_workers(plan, ranks)
         x = operands_of(A, B)
         product, simulated = product_of(plan, x, order)
         mine.append((x, simulated))

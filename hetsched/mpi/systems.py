@@ -12,6 +12,7 @@ from .._base.progress import Progress
 from .._engine.dtypes import DTYPES
 from ..planners.factor import FactorPlan
 from ..planners.lu_pattern import LuPattern
+from ..planners.star_lu import StarLuPlan
 from ..platform import Platform
 from ..runners.lu import warn_singular
 from ..runners.operands import as_array
@@ -22,6 +23,7 @@ from .columns import Columns
 from .factor import lu_held, run_cholesky, run_lu, run_solve, solve_held
 from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
+from .star_lu import run_star_lu
 from .zones import Zone
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 def lu_factor(
     comm: Any,
     A: ArrayLike | Zone | None = None,
-    plan: LuPattern | FactorPlan | None = None,
+    plan: LuPattern | FactorPlan | StarLuPlan | None = None,
     root: int = 0,
     *,
     block: int | None = None,
@@ -42,9 +44,10 @@ def lu_factor(
     check_finite: bool = True,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Factor P A = L U with partial pivoting on the ranks, each of which owns block columns.
+    """Factor P A = L U with partial pivoting on the ranks.
 
-    All ranks must call it. The factors have the form of `scipy.linalg.lu_factor`.
+    Each rank owns block columns, or the root is the master of the other ranks. All ranks must call
+    it. The factors have the form of `scipy.linalg.lu_factor`.
 
     Parameters
     ----------
@@ -52,9 +55,10 @@ def lu_factor(
     A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
         float32, float64, complex64 or complex128; an integer array is converted to float64. A zone
         comes from `scatter` with a LuPattern and is not modified.
-    plan : LuPattern or FactorPlan at the root, optional
+    plan : LuPattern, FactorPlan or StarLuPlan at the root, optional
         Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, for as many workers as
-        there are ranks.
+        there are ranks. Or a plan of `hs.plan_star_lu` for one worker less: the root is the master,
+        which keeps the matrix, and the other ranks are the workers in their order.
     root : int
     block : int, optional
         Columns of a block. Default: the block width of the plan; without one 32 to 256, depending
@@ -87,6 +91,9 @@ def lu_factor(
     The algorithm is right-looking with look-ahead: the owner of the next panel updates and factors
     it before it updates the rest. It holds all rows of the panel, so it finds pivots without
     messages. Panels travel in a ring, and no rank waits for all ranks.
+
+    By a StarLuPlan the root factors the panels, and the workers compute the products of the steps;
+    the bytes of their messages are those of the plan.
     """
     if isinstance(A, Zone):
         return _factor_held(comm, A, root, pool, timeout)
@@ -103,6 +110,7 @@ def lu_factor(
         trace=trace,
         progress=progress,
         check_finite=check_finite,
+        stacklevel=5,
     )
 
 
@@ -180,16 +188,16 @@ def _factor_held(
 
         def checked() -> tuple[Any, ...]:
             mine.extend(_block_columns("A", A, ranks))
-            return pools.here(), root, described("A", A, ranks.rank, root)[1], True, None
+            return pools.here(), root, described("A", A, ranks.rank, root)[1], True, None, None
 
-        places, roots, shapes, zones, _ = columns(ranks.agree(checked))
+        places, roots, shapes, zones, *_ = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
         agreed("A", shapes, root)
         held, own = mine
         pivots = lu_held(ranks, held, own, call.pool(places))
     if call.at_root and pivots[-1] >= 0:
-        warn_singular(int(pivots[-1]), stacklevel=3)
+        warn_singular(int(pivots[-1]), stacklevel=4)
     cuts = np.cumsum([part.shape[1] for part in A.parts])[:-1]
     parts = tuple(np.split(own, cuts, axis=1)) if A.parts else ()
     return Zone(A.shape, A.boxes, A.rank, parts, A.dtype), pivots[:-1]
@@ -354,9 +362,10 @@ def _run(
                 plan is not None or platform is not None,
                 False,
                 _dtype(given[0]),
+                isinstance(plan, StarLuPlan),
             )
 
-        places, roots, known, zones, dtypes = columns(ranks.agree(checked))
+        places, roots, known, zones, dtypes, stars = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
         own, times = call.pool(places), platform
@@ -364,6 +373,8 @@ def _run(
             times = Platform.star(
                 known_speeds(ranks, own, dtypes[root], root)[0], names=pools.names(places)
             )
+        if run is run_lu and stars[root]:
+            run = run_star_lu
         return run(ranks, *given, own, plan, root=root, cycle_times=times, **options)
 
 

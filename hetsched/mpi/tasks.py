@@ -8,35 +8,58 @@ from typing import Any
 
 from .._base import check
 from .._base.progress import Progress
+from ..runners.bus import BusPlan, parts_of
 from ..runners.tasks import Piece, guided, work
-from .arguments import Call, columns
+from .arguments import Call, as_text, columns, travelled
+from .bus import Given, Job, job_of, run_bus
+from .kinds import wrong_kind
 from .loop import Loop, Waiting
 from .ranks import TIMEOUT
+from .star import require_workers
 
 
 def map_tasks(
-    comm: Any, function: Callable[[Any], Any], tasks: Iterable[Any] | None = None, root: int = 0, *,
-    progress: bool | Progress | None = None, timeout: float = TIMEOUT,
-) -> list[Any] | None:  # fmt: skip
-    """Apply a function to every task; the tasks are dealt to the ranks on demand.
+    comm: Any,
+    function: Callable[[Any], Any],
+    tasks: Iterable[Any] | None = None,
+    root: int = 0,
+    *,
+    plan: BusPlan | None = None,
+    trace: bool = False,
+    progress: bool | Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> Any:
+    """Apply a function to every task; the tasks are dealt on demand, or by a plan.
 
-    A rank gets another piece when it has finished one. The pieces become smaller and smaller.
+    Without a plan a rank gets another piece when it has finished one. The pieces become smaller and
+    smaller.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        All ranks must call it; the root also works.
+        All ranks must call it. Without a plan the root also works.
     function : callable
         Called with one task. The same on all ranks, each of which calls its own.
     tasks : iterable at the root, None elsewhere
-        The tasks and the results are pickled.
-    root, progress, timeout :
+        The tasks and the results are pickled. For a DivisibleLoad an array whose rows are the load:
+        each worker calls the function with its rows, and it must return an array with as many.
+    root : int
+    plan : MaxTasks, MinTime or DivisibleLoad, optional
+        A plan for one worker less than there are ranks; ranks other than the root may leave it out.
+        The root is the master. It sends the shares in the order of the plan, and then takes the
+        results in the order of the plan, one message at a time. Results for which the plan has no
+        message come last.
+    trace : bool
+        With a plan, also return a Trace at the root, with a worker for each other rank.
+    progress, timeout :
         See `matmul`.
 
     Returns
     -------
-    list or None
-        The results in the order of the tasks at the root; None elsewhere.
+    list, ndarray or None
+        The results in the order of the tasks at the root, for a DivisibleLoad in one array; None
+        elsewhere. With trace=True a pair, the second item of which is the Trace at the root and
+        None elsewhere.
 
     Raises
     ------
@@ -50,24 +73,42 @@ def map_tasks(
     --------
     >>> tasks = [-1, 2, -3] if comm.rank == 0 else None  # doctest: +SKIP
     >>> sizes = hs.mpi.map_tasks(comm, abs, tasks)  # doctest: +SKIP
+    >>> plan = hs.min_time(3, [2.0, 3.0], send=0.1)  # doctest: +SKIP
+    >>> sizes = hs.mpi.map_tasks(comm, abs, tasks, plan=plan)  # doctest: +SKIP
     """
     call = Call(comm, root, None, timeout)
     with call.ranks as ranks, call.reporting(progress) as tell:
         todo: list[Any] = []
+        given: list[Given] = []
 
-        def checked() -> tuple[int]:
+        def checked() -> tuple[int, str | None, Job | None]:
             if not callable(function):
                 raise TypeError(f"function must be callable, got {function!r}")
             if tasks is not None and not call.at_root:
                 raise ValueError(
                     f"tasks must be None on rank {ranks.rank}: they are at the root, rank {root}"
                 )
-            if call.at_root:
+            traced = check.flag("trace", trace)
+            if plan is not None and not isinstance(plan, BusPlan):
+                raise wrong_kind(plan, "one of max_tasks, min_time or divisible_load")
+            if not call.at_root:
+                return root, as_text(plan), None
+            if plan is None:
+                if traced:
+                    raise ValueError("trace is for a plan, got trace=True without one")
                 todo.extend(check.entries("tasks", tasks, "an iterable"))
-            return (root,)
+                return root, None, None
+            require_workers(plan, ranks)
+            given.append(Given(plan, parts_of(plan, tasks, "tasks")))
+            return root, as_text(plan), job_of(given[0], ranks, root, traced)
 
-        (roots,) = columns(ranks.agree(checked))
+        roots, texts, jobs = columns(ranks.agree(checked))
         call.require_one_root(roots)
+        if any(texts):
+            travelled(plan, texts, root)
+            job: Job = jobs[root]
+            done = run_bus(ranks, job, function, given[0] if given else None, root, tell)
+            return done if job.trace else done[0]
         if call.at_root:
             dealer = _Dealer(function, todo, root, tell)
             ranks.run(dealer.run, dealer.heard)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._engine import run as engine
 from ..runners.pool import Pool, accumulate
 from . import chunks
 from .chunks import LOAD, PANEL, RESULT, A, Array, B, C, Chunk, Product, Step
 from .loop import Condition, Loop, Waiting
+from .panels import stopping
 from .record import FIRST, Clock, synchronised
 
 TAG = FIRST
@@ -67,7 +67,10 @@ class Worker:
         self._told.changed()
 
     async def run(self, loop: Loop, product: Product, pool: Pool, traced: bool) -> None:
-        """Compute chunk after chunk until the master says that there are no more."""
+        """Compute chunk after chunk until the master says that there are no more.
+
+        It may be called again for the next product of the same master.
+        """
         began = time.process_time()
         last = None
         if traced:
@@ -78,6 +81,7 @@ class Worker:
                 break
             pipelined = [self._chunks.popleft() for _ in chunks.pipelined(self._chunks)]
             await _Work(self, loop, product, pool, pipelined).run()
+        self._ended = False  # the next product may begin when this one is reported
         if traced:
             last = await synchronised(loop, self.master)
         report = Report(time.process_time() - began, self.sent, self.received, self.allocated, last)
@@ -215,9 +219,7 @@ class _Work:
 
     def _multiply(self, x: dict[int, Array]) -> tuple[float, float]:
         start = time.perf_counter()
-        accumulate(
-            self._pool, x[A], x[B], x[C], 1.0, True, engine.Poll(lambda _: self._loop.go_on())
-        )
+        accumulate(self._pool, x[A], x[B], x[C], self._product.alpha, True, stopping(self._loop))
         return start, time.perf_counter()
 
     async def _receive(self) -> None:

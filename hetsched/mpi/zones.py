@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,11 @@ from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
+from .kinds import wrong_kind
 from .loop import Loop, Waiting, all_of
 from .record import Record
+from .windows import Array, Inbox, send_all
 
-Array = NDArray[Any]
-
-_AHEAD = 2  # messages under way between two ranks, in each direction
 _PIECE = 1 << 24  # bytes of a message, unless it is a single row
 
 
@@ -130,9 +129,7 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
         blocks.
     """
     if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
-        raise TypeError(
-            f"plan must assign rectangles of a matrix to ranks, got {type(plan).__name__}"
-        )
+        raise wrong_kind(plan, "a plan that assigns rectangles of a matrix to ranks")
     require_ranks(plan, size)
     rows, cols = shape
     if isinstance(plan, LuPattern):
@@ -292,46 +289,27 @@ class Exchange:
         await all_of(running)
 
     async def _send(self, pieces: list[Piece]) -> None:
-        under_way: deque[Waiting] = deque()
-        for piece in pieces:
-            if len(under_way) == _AHEAD:
-                await under_way.popleft()
-            data = np.ascontiguousarray(self._read(piece), self._dtype)
-            self._record.sent += data.nbytes
-            self._record.messages += 1
-            under_way.append(self._loop.send(data, piece.target, self._tag))
-        await all_of(under_way)
+        sent = ((self._read(piece), piece.target) for piece in pieces)
+        await send_all(self._loop, self._record, self._dtype, sent, self._tag)
 
     async def _receive(self, pieces: list[Piece]) -> None:
-        coming: deque[tuple[Waiting, Piece, Array]] = deque()
-
-        async def first() -> None:
-            waiting, piece, data = coming.popleft()
-            start = self._record.now()
-            await waiting
-            self._record.add(
-                "transfer",
-                start,
-                self._record.now(),
-                f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}",
-            )
-            self._record.received += data.nbytes if self._counted else 0
-            self._placed(piece, data)
-
+        inbox = Inbox(self._loop, self._tag, self._use)
         for piece in pieces:
             if self._opened is not None and not (room := self._opened(piece.step)).done:
-                while coming:
-                    await first()
+                await inbox.empty()
                 await room
             if piece.source == self._loop.rank:
                 self._placed(piece, self._read(piece))
                 continue
-            if len(coming) == _AHEAD:
-                await first()
-            data = np.empty((piece.height, piece.width), self._dtype)
-            coming.append((self._loop.receive(data, piece.source, self._tag), piece, data))
-        while coming:
-            await first()
+            shape = piece.height, piece.width
+            await inbox.receive(piece, piece.source, partial(np.empty, shape, self._dtype))
+        await inbox.empty()
+
+    def _use(self, piece: Piece, data: Array, since: float) -> None:
+        what = f"{data.nbytes / 1e6:.4g} MB from rank {piece.source}"
+        self._record.add("transfer", since, self._record.now(), what)
+        self._record.received += data.nbytes if self._counted else 0
+        self._placed(piece, data)
 
 
 def copied(

@@ -32,11 +32,18 @@ _STEP = 0.05  # longest sleep of a thread, in seconds, before it checks whether 
 _SEEN = 0.5  # longest wait of the master, in seconds, for functions that do not end
 
 
-class Share(NamedTuple):
-    """What a worker gets.
+class Part(NamedTuple):
+    """What a worker gets: the number of its first task or row, and tasks or one array of rows."""
 
-    first : number of the first item. items : the tasks, or one array of rows. send, work, receive :
-    time of the message, of all work, and of the result, in seconds of the run.
+    first: int
+    items: Sequence[Any]
+
+
+class Share(NamedTuple):
+    """A part with its times.
+
+    send, work, receive : time of the message, of all work, and of the result, in seconds of the
+    run.
     """
 
     first: int
@@ -163,69 +170,102 @@ def run(
             f"A must be a function for a plan of type {type(plan).__name__}, got"
             f" {type(function).__name__}"
         )
-    shares = (
-        _divided(workers, plan, items)
-        if isinstance(plan, DivisibleLoad)
-        else _dealt(workers, plan, items)
-    )
+    parts = parts_of(plan, items, "B")
+    shares = _shares(workers, plan, parts)
     back = [i for i in plan.receive_order.tolist() if i in shares]
     own = _Run(function, workers.emulated)
     threads, end = own.carry_out(shares, back, progress)
-    in_order = sorted(threads.values(), key=lambda thread: thread.share.first)
-    values: Any = [value for thread in in_order for value in thread.values]
-    if isinstance(plan, DivisibleLoad):
-        values = _together(values, shares)
+    values = joined(plan, parts, {i: thread.values for i, thread in threads.items()}, "A")
     late = [max(thread.ended - thread.due, 0.0) for thread in threads.values()]
     if late:
         workers.warn_if_late(late, [plan.names[i] for i in threads], end)
     return values, _trace(workers, plan, own, threads, end) if trace else None
 
 
-def _dealt(workers: Workers, plan: MaxTasks | MinTime, tasks: Any) -> dict[int, Share]:
-    """Tasks by the plan's counts. The worker that gets the first message gets the first tasks."""
-    given = check.entries("B", tasks, "an iterable of tasks")
-    if len(given) != plan.tasks:
-        raise ValueError(f"B must have the {plan.tasks} tasks of the plan, got {len(given)}")
-    times, scale = _times(workers, plan, Unit("task", "message")), workers.time_scale
-    shares, first = {}, 0
+def parts_of(plan: BusPlan, given: Any, name: str) -> dict[int, Part]:
+    """What each worker with a share gets of the tasks, or of the rows of a load.
+
+    The worker that gets the first message gets the first tasks.
+
+    Parameters
+    ----------
+    name : str
+        The argument that errors name.
+    """
+    if isinstance(plan, DivisibleLoad):
+        return _rows_of(plan, given, name)
+    return _tasks_of(plan, given, name)
+
+
+def _tasks_of(plan: MaxTasks | MinTime, given: Any, name: str) -> dict[int, Part]:
+    tasks = check.entries(name, given, "an iterable of tasks")
+    if len(tasks) != plan.tasks:
+        raise ValueError(f"{name} must have the {plan.tasks} tasks of the plan, got {len(tasks)}")
+    parts, first = {}, 0
     for i in plan.send_order.tolist():
-        count = int(plan.counts[i])
-        messages = (plan.send, plan.receive)
-        send, receive = (float(m[i]) if isinstance(m, np.ndarray) else m for m in messages)
-        shares[i] = Share(
-            first,
-            given[first : first + count],
-            send * scale,
-            count * float(times[i]) * scale,
-            receive * scale,
-        )
-        first += count
-    return shares
+        end = first + int(plan.counts[i])
+        parts[i] = Part(first, tasks[first:end])
+        first = end
+    return parts
 
 
-def _divided(workers: Workers, plan: DivisibleLoad, load: Any) -> dict[int, Share]:
-    """Rows of an array by the plan's shares. The end of each share is rounded to a whole row."""
-    array = np.asarray(load)
+def _rows_of(plan: DivisibleLoad, given: Any, name: str) -> dict[int, Part]:
+    """The end of each share is rounded to a whole row."""
+    array = np.asarray(given)
     if array.ndim == 0:
-        raise ValueError("B must be an array whose rows are the load, got a number")
-    rows, scale = len(array), workers.time_scale
-    times = _times(workers, plan, None)
-    order = plan.send_order.tolist()
+        raise ValueError(f"{name} must be an array whose rows are the load, got a number")
+    rows, order = len(array), plan.send_order.tolist()
     ends = np.rint(np.cumsum(plan.shares[order]) * (rows / plan.amount)).astype(np.int64)
     ends[-1] = rows  # exact, although the sums are rounded
-    shares, first = {}, 0
+    parts, first = {}, 0
     for i, end in zip(order, ends.tolist(), strict=True):
         if end > first:
-            part = (end - first) / rows * plan.amount
-            send = part * float(plan.link_costs[i]) * scale
-            shares[i] = Share(
-                first,
-                [array[first:end]],
-                send,
-                part * float(times[i]) * scale,
-                send * plan.return_ratio,
-            )
+            parts[i] = Part(first, [array[first:end]])
             first = end
+    return parts
+
+
+def joined(plan: BusPlan, parts: dict[int, Part], values: dict[int, list[Any]], name: str) -> Any:
+    """The results of all workers: a list for tasks, one array for a load.
+
+    Parameters
+    ----------
+    name : str
+        The argument with the function, which errors name.
+    """
+    order = sorted(parts, key=lambda i: parts[i].first)
+    if not isinstance(plan, DivisibleLoad):
+        return [value for i in order for value in values[i]]
+    pieces = []
+    for i in order:
+        piece, rows = np.asarray(values[i][0]), len(parts[i].items[0])
+        if piece.ndim == 0 or len(piece) != rows:
+            raise ValueError(
+                f"{name} must return an array with a row for each of its {rows} rows, got shape"
+                f" {piece.shape}"
+            )
+        pieces.append(piece)
+    return np.concatenate(pieces) if pieces else np.empty(0)
+
+
+def _shares(workers: Workers, plan: BusPlan, parts: dict[int, Part]) -> dict[int, Share]:
+    """The parts with the times of their messages and of their work."""
+    scale, shares = workers.time_scale, {}
+    divided = isinstance(plan, DivisibleLoad)
+    times = _times(workers, plan, None if divided else Unit("task", "message"))
+    rows = sum(len(part.items[0]) for part in parts.values()) if divided else 0
+    for i, part in parts.items():
+        if isinstance(plan, DivisibleLoad):
+            work = len(part.items[0]) / rows * plan.amount
+            send = work * float(plan.link_costs[i])
+            receive = send * plan.return_ratio
+        else:
+            work = float(len(part.items))
+            send, receive = (
+                float(m[i]) if isinstance(m, np.ndarray) else m for m in (plan.send, plan.receive)
+            )
+        busy = work * float(times[i])
+        shares[i] = Share(*part, send * scale, busy * scale, receive * scale)
     return shares
 
 
@@ -237,19 +277,6 @@ def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.flo
     return (
         platform if unit is None else platform.per(unit, f"a plan of type {type(plan).__name__}")
     ).cycle_times
-
-
-def _together(values: list[Any], shares: dict[int, Share]) -> NDArray[Any]:
-    pieces = [np.asarray(value) for value in values]
-    in_order = sorted(shares.values(), key=lambda share: share.first)
-    for piece, share in zip(pieces, in_order, strict=True):
-        rows = len(share.items[0])
-        if piece.ndim == 0 or len(piece) != rows:
-            raise ValueError(
-                f"A must return an array with a row for each of its {rows} rows, got shape"
-                f" {piece.shape}"
-            )
-    return np.concatenate(pieces) if pieces else np.empty(0)
 
 
 def _trace(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,20 +20,21 @@ from .._base.progress import share_of
 from .._base.waits import PIECE
 from .._engine import run as engine
 from ..planners.cover import require_chunks
-from ..planners.star_lu import MASTER, StarLuPlan, by_step, own_work, timed
+from ..planners.star_lu import MASTER, LuStep, StarLuPlan, by_step, own_work, timed
 from ..platform import divided_time, relative_speeds
 from ..trace import Trace
 from . import star
 from .factor import Problem
-from .operands import operands
+from .operands import Operands, operands
 from .triangular import substitute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._base.progress import Progress
+    from ..planners.star import StarPlan
     from .operands import Array
-    from .workers import Resources, Workers
+    from .workers import Resources
 
 
 def perform(
@@ -51,13 +52,13 @@ def perform(
     # star.run checks each product again, but only when a part of the matrix is already factored.
     for x in plan.products:
         require_chunks(x)
-    q = _block(plan, lu.shape)
+    scale = workers.time_scale if workers.emulated else None
+    master = Master(plan, lu, pivots, scale)
     if problem.a is not None:
         lu[...] = problem.a
     steps = by_step(plan)
-    looks_ahead = [panel.own > 0 and product is not None for panel, product in steps]
+    looks_ahead = ahead_in(steps)
     beside = engine.Threads(1, None) if any(looks_ahead) else threads
-    master = _Master(workers, plan, lu, pivots, q)
     records: list[tuple[int, float, Trace]] = []
     updates, done = plan.updates.sum(), 0
     for k, (_, product) in enumerate(steps):
@@ -69,12 +70,9 @@ def perform(
             continue
         own = int(product.updates.sum())
         told = share_of(progress, done / updates, own / updates)
-        first, end, rest = master.columns(k)
-        a, b, c = lu[end:, first:end], lu[first:end, rest:], lu[end:, rest:]
-        at, due = master.now(), master.due
-        given, recorded = operands(a, b, c, -1.0, 1.0), trace or workers.emulated
-        with master.ahead(beside, k) if looks_ahead[k] else nullcontext():
-            record = star.run(resources, product, given, "plan", recorded, told)
+        at, due, recorded = master.now(), master.due, trace or workers.emulated
+        with _beside(master, beside, k) if looks_ahead[k] else nullcontext():
+            record = star.run(resources, product, master.operands(k), "plan", recorded, told)
         if record is not None:
             master.returned = due + (record.predicted or 0.0)
             records.append((k, at, record))
@@ -84,7 +82,14 @@ def perform(
         plan.names,
         plan.makespan * workers.time_scale,
     )
-    return master.singular, _trace(workers, plan, master, records) if trace else None
+    if not trace:
+        return master.singular, None
+    return master.singular, trace_of(plan, master, records, workers.kind, scale)
+
+
+def ahead_in(steps: Sequence[tuple[LuStep, StarPlan | None]]) -> list[bool]:
+    """In which steps the master factors the next panel during the product of the workers."""
+    return [panel.own > 0 and product is not None for panel, product in steps]
 
 
 def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
@@ -100,9 +105,11 @@ def _block(plan: StarLuPlan, shape: tuple[int, ...]) -> int:
     return q
 
 
-class _Master:
-    """The master's own work, at its pace, and the record of it.
+class Master:
+    """The master's own work on a matrix, in place, and the record of it.
 
+    scale : seconds of the run per time of the plan, if the master is emulated and keeps its pace.
+    stopped : event after which work in other threads ends early.
     singular : column of the first zero on the diagonal of U, or -1.
     due : when its last work should have ended, on the clock of the emulated platform. Work that
     the host began late ends when it is due, if it can.
@@ -112,18 +119,22 @@ class _Master:
     """
 
     def __init__(
-        self, workers: Workers, plan: StarLuPlan, lu: Array, pivots: NDArray[np.int32], q: int
+        self,
+        plan: StarLuPlan,
+        lu: Array,
+        pivots: NDArray[np.int32],
+        scale: float | None = None,
     ) -> None:
-        self.plan, self.lu, self.pivots, self.q = plan, lu, pivots, q
+        self.plan, self.lu, self.pivots, self.q = plan, lu, pivots, _block(plan, lu.shape)
         self.singular, self.late, self.cpu = -1, 0.0, 0.0
         self.due = self.returned = 0.0
         self.steps: list[tuple[str, float, float]] = []
-        self._scale = workers.time_scale if workers.emulated else None
+        self._scale = scale
+        self.stopped = threading.Event()
         self._times = [
             {name: end - start for name, start, end in own_work(k, panel)}
             for k, panel in enumerate(plan.panels)
         ]
-        self._stopped = threading.Event()
         self._begin = time.perf_counter()
 
     def now(self) -> float:
@@ -135,6 +146,12 @@ class _Master:
         panel = self.plan.panels[k]
         end = panel.first + panel.width
         return panel.first * self.q, end * self.q, (end + panel.own) * self.q
+
+    def operands(self, k: int) -> Operands:
+        """The operands of the workers' product C -= A B of a step."""
+        first, end, rest = self.columns(k)
+        lu = self.lu
+        return operands(lu[end:, first:end], lu[first:end, rest:], lu[end:, rest:], -1.0, 1.0)
 
     def factor(self, threads: engine.Threads, k: int) -> None:
         """Factor a panel. Other columns stay as they are."""
@@ -180,36 +197,13 @@ class _Master:
                 lambda: engine.gemm(threads, a, b, c, -1.0, 1.0, None, poll),
             )
 
-    @contextmanager
-    def ahead(self, threads: engine.Threads, k: int) -> Iterator[None]:
-        """Meanwhile, in a thread, update the own columns and factor the next panel."""
-        ended = threading.Event()
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                self.update(threads, k)
-                self.factor(threads, k + 1)
-            except BaseException as error:
-                errors.append(error)
-            finally:
-                ended.set()
-
-        thread = threading.Thread(target=work, name="hetsched master", daemon=True)
-        thread.start()
-        try:
-            yield
-            _await(ended)
-        except BaseException:  # for example, Ctrl-C: the thread must not go on writing
-            self._stopped.set()
-            _await(ended)
-            raise
-        thread.join()
-        if errors:
-            raise errors[0]
+    def ahead(self, threads: engine.Threads, k: int) -> None:
+        """Update the own columns, and factor the next panel, which is the first of them."""
+        self.update(threads, k)
+        self.factor(threads, k + 1)
 
     def _look(self, _: float) -> None:
-        if self._stopped.is_set():
+        if self.stopped.is_set():
             raise InterruptedError
 
     def _do(self, name: str, k: int, work: Callable[[], None]) -> None:
@@ -221,9 +215,37 @@ class _Master:
             self.due = max(self.due, self.returned) + self._times[k].get(name, 0.0) * self._scale
             self.late = max(self.late, self.now() - self.due)
             while (left := self.due - self.now()) > 0:
-                self._stopped.wait(min(left, PIECE))
+                self.stopped.wait(min(left, PIECE))
                 self._look(0.0)
         self.steps.append((name, start, self.now()))
+
+
+@contextmanager
+def _beside(master: Master, threads: engine.Threads, k: int) -> Iterator[None]:
+    """Meanwhile, look ahead in a thread."""
+    ended = threading.Event()
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            master.ahead(threads, k)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=work, name="hetsched master", daemon=True)
+    thread.start()
+    try:
+        yield
+        _await(ended)
+    except BaseException:  # for example, Ctrl-C: the thread must not go on writing
+        master.stopped.set()
+        _await(ended)
+        raise
+    thread.join()
+    if errors:
+        raise errors[0]
 
 
 def _await(ended: threading.Event) -> None:
@@ -231,12 +253,20 @@ def _await(ended: threading.Event) -> None:
         pass
 
 
-def _trace(
-    workers: Workers, plan: StarLuPlan, master: _Master, records: list[tuple[int, float, Trace]]
+def trace_of(
+    plan: StarLuPlan,
+    master: Master,
+    records: list[tuple[int, float, Trace]],
+    kind: str,
+    scale: float | None = None,
 ) -> Trace:
-    """The traces of the products one after the other, and the master's own work."""
+    """The traces of the products one after the other, and the master's own work.
+
+    records : step, start and trace of each product.
+    scale : see `Master`.
+    """
     names, times = (*plan.names, MASTER), np.append(plan.cycle_times, plan.master_time)
-    p, scale = len(plan.names), workers.time_scale
+    p = len(plan.names)
     cpu, peaks = np.zeros(p), np.zeros((2, p), np.int64)
     steps = [(p, "compute", start, end, name) for name, start, end in master.steps]
     for k, at, record in records:
@@ -248,7 +278,7 @@ def _trace(
         cpu += np.array(record.cpu)
         peaks = np.maximum(peaks, np.array([record.peak, record.predicted_peak]))
     predicted = ideal = finish = None
-    if workers.emulated:
+    if scale is not None:
         panels = timed(plan, [(record.predicted or 0.0) / scale for _, _, record in records])
         predicted = panels[-1].end * scale
         ideal = divided_time(plan.blocks**3 / 3, times) * scale
@@ -261,7 +291,7 @@ def _trace(
     trace = Trace.from_steps(
         steps,
         names,
-        kind=workers.kind,
+        kind=kind,
         speeds=relative_speeds(times).tolist(),
         predicted=predicted,
         ideal=ideal,

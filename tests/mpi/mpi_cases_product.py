@@ -424,7 +424,7 @@ def case_errors(comm):
     _same_error(
         comm,
         TypeError,
-        "plan must assign rectangles",
+        "plan must be a plan that assigns rectangles",
         lambda: hs.mpi.scatter(comm, at(comm, a), hs.layers_star(8, [1.0] * p)),
     )
     _same_error(

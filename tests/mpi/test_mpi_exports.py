@@ -91,7 +91,11 @@ def test_map_of_heat():
     ("arguments", "kind", "text"),
     [
         ((3, (1, 1)), TypeError, "plan must be a plan"),
-        ((hs.layers_star(4, [1.0]), (4, 4)), TypeError, "plan must assign rectangles"),
+        (
+            (hs.layers_star(4, [1.0]), (4, 4)),
+            TypeError,
+            "plan must be a plan that assigns rectangles",
+        ),
         ((hs.distribute(4, [1.0]), (5, 5)), ValueError, "plan is for 4 rows"),
         ((hs.distribute(4, [1.0]), (4,)), ValueError, "shape"),
         ((hs.distribute(4, [1.0]), (4, -1)), ValueError, r"shape\[1\]"),

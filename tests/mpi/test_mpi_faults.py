@@ -1,0 +1,205 @@
+"""A rank that hangs or fails, at random messages of each kind of plan: every other rank raises an
+error that names the rank and the cause."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+
+import mpi_fake
+import mpi_run
+import numpy as np
+import pytest
+from inputs import many
+from mpi_fake import on_ranks
+
+import hetsched as hs
+from hetsched.mpi import LostRank, arguments
+
+SIZE = 3
+TIMEOUT = 0.4
+STAR = hs.Platform.star([2e-4, 3e-4], link_costs=[2e-5, 4e-5], memory=[21, 45])
+
+
+@pytest.fixture(scope="module")
+def pools():
+    made = [hs.Pool(1) for _ in range(SIZE)]
+    yield made
+    for pool in made:
+        pool.close()
+
+
+@pytest.fixture(autouse=True)
+def _fake(monkeypatch):
+    def patient(comm, timeout):
+        comm.timeout = timeout
+        return comm
+
+    monkeypatch.setattr(arguments, "Ranks", patient)
+
+
+def tasks_by_a_plan(comm, root, _):
+    plan = hs.min_time(12, [1.0, 2.0], send=0.1, receive=0.1)
+    tasks = range(12) if comm.rank == root else None
+    return hs.mpi.map_tasks(comm, abs, tasks, root, plan=plan, timeout=TIMEOUT)
+
+
+def a_load(comm, root, _):
+    plan = hs.divisible_load(1.0, [1.0, 2.0], 0.1, return_ratio=0.5)
+    load = np.ones((30, 2)) if comm.rank == root else None
+    return hs.mpi.map_tasks(comm, np.cos, load, root, plan=plan, trace=True, timeout=TIMEOUT)
+
+
+def lu_at_a_master(comm, root, pool):
+    plan = hs.plan_star_lu(5, STAR, "oddoml", width=1, master_time=1e-3)
+    A = np.random.default_rng(0).standard_normal((30, 30))
+    given = (A, plan) if comm.rank == root else (None, None)
+    return hs.mpi.lu_factor(comm, *given, root, pool=pool, timeout=TIMEOUT)
+
+
+def a_product_by_zones(comm, root, pool):
+    plan = hs.partition([1.0, 2.0, 3.0], "columns", (12, 12))
+    given = (np.ones((24, 24)),) * 2 if comm.rank == root else (None, None)
+    return hs.mpi.matmul(comm, *given, plan, root, pool=pool, timeout=TIMEOUT)
+
+
+def lu_by_block_columns(comm, root, pool):
+    plan = hs.lu_pattern(6, [1.0, 2.0, 3.0])
+    A = np.random.default_rng(0).standard_normal((30, 30)) if comm.rank == root else None
+    return hs.mpi.lu_factor(comm, A, plan, root, pool=pool, timeout=TIMEOUT)
+
+
+def slices_of_a_ring(comm, root, pool):
+    links = np.full((SIZE, SIZE), 0.01)
+    np.fill_diagonal(links, 0.0)
+    platform = hs.Platform.complete([1.0, 1.0, 1.0], links)
+    U = np.ones((9, 60)) if comm.rank == root else None
+    options = {"platform": platform, "tolerance": 0.0, "every": 5, "timeout": TIMEOUT}
+    return hs.mpi.stencil(comm, U, 20, root=root, pool=pool, **options)
+
+
+CALLS = [
+    tasks_by_a_plan,
+    a_load,
+    lu_at_a_master,
+    slices_of_a_ring,
+    *many([a_product_by_zones, lu_by_block_columns], []),
+]
+
+
+class Fault:
+    """What happens to one rank when it begins its n-th message; n is 0 for nothing."""
+
+    def __init__(self, rank, n, error):
+        self.rank, self.n, self.error = rank, n, error
+        self.begun = [0] * SIZE
+        self.over = threading.Event()
+
+    def begin(self, rank):
+        self.begun[rank] += 1
+        if (rank, self.begun[rank]) != (self.rank, self.n):
+            return
+        if self.error is None:
+            self.over.wait(60)  # it answers nothing until all others have ended
+            raise SystemExit
+        raise self.error
+
+
+def run(monkeypatch, pools, call, root, fault):
+    """What a call returns or raises on each rank."""
+
+    class Messages(mpi_fake.Messages):
+        __init__ = OWN.__init__
+
+        def _post(self, data, key, side):
+            fault.begin(self.rank)
+            return OWN._post(self, data, key, side)
+
+    ended = []
+
+    def on_rank(ranks):
+        try:
+            return call(ranks, root, pools[ranks.rank])
+        finally:
+            ended.append(ranks.rank)
+            if set(ended) >= set(range(SIZE)) - {fault.rank}:
+                fault.over.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mpi_fake, "Messages", Messages)
+        return on_ranks(SIZE, on_rank)[0]
+
+
+OWN = mpi_fake.Messages
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("call", CALLS)
+def test_a_rank_that_hangs(monkeypatch, pools, call, seed):
+    rng = random.Random(f"{call.__name__} {seed}")
+    root, rank = rng.randrange(SIZE), rng.randrange(SIZE)
+    whole = Fault(rank, 0, None)
+    assert not any(isinstance(x, BaseException) for x in run(monkeypatch, pools, call, root, whole))
+    n = rng.randint(1, whole.begun[rank])
+    found = run(monkeypatch, pools, call, root, Fault(rank, n, None))
+    for other in {*range(SIZE)} - {rank}:
+        assert isinstance(found[other], LostRank), (rank, n, found[other])
+        assert found[other].rank == rank
+        assert f"rank {rank} has not answered for" in str(found[other])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("call", CALLS)
+def test_a_rank_that_fails(monkeypatch, pools, call, seed):
+    rng = random.Random(f"{call.__name__} {seed}")
+    root, rank = rng.randrange(SIZE), rng.randrange(SIZE)
+    whole = Fault(rank, 0, None)
+    run(monkeypatch, pools, call, root, whole)
+    n = rng.randint(1, whole.begun[rank])
+    full = OSError(28, "No space left on device")
+    found = run(monkeypatch, pools, call, root, Fault(rank, n, full))
+    assert found[rank] is full
+    for other in {*range(SIZE)} - {rank}:
+        assert isinstance(found[other], OSError), (rank, n, found[other])
+        assert str(found[other]) == f"rank {rank}: [Errno 28] No space left on device"
+
+
+_STOPPED = """
+import os, signal
+import numpy as np
+from mpi4py import MPI
+import hetsched as hs
+from hetsched.mpi import worker
+comm = MPI.COMM_WORLD
+def stop(*_):
+    os.kill(os.getpid(), signal.SIGSTOP)
+def tasks():
+    plan = hs.min_time(8, [1.0, 1.0], send=0.1)
+    hs.mpi.map_tasks(comm, lambda x: stop() if comm.rank == 2 else x, range(8) if comm.rank == 0
+                     else None, plan=plan, timeout=2.0)
+def lu():
+    star = hs.Platform.star([2.0, 1.0], link_costs=[0.1, 0.1], memory=[3, 45])
+    plan = hs.plan_star_lu(6, star, "oddoml", width=1, master_time=100.0)
+    assert plan.updates[1] > 0
+    given = (np.eye(60), plan) if comm.rank == 0 else ()
+    if comm.rank == 2:
+        worker.accumulate = stop
+    hs.mpi.lu_factor(comm, *given, timeout=2.0)
+try:
+    CALL()
+    print("done", flush=True)
+except hs.mpi.LostRank as lost:
+    print(f"lost {lost.rank}: {lost}", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["tasks", "lu"])
+def test_a_process_that_is_stopped(tmp_path, call):
+    program = tmp_path / "stopped.py"
+    program.write_text(_STOPPED.replace("CALL", call))
+    done = mpi_run.run(SIZE, sys.executable, program, timeout=60.0)
+    assert done.returncode != 0
+    assert "done" not in done.stdout
+    assert "lost 2: rank 2 has not answered for" in done.stdout
