@@ -15,6 +15,7 @@
 #include "blas/gate.h"
 #include "blas/govern.h"
 #include "blas/record.h"
+#include "core/tuning.h"
 
 hs__settings hs__blas_settings;
 int hs__counting;
@@ -28,6 +29,10 @@ int hs__counting;
  * `hetsched measure --blas` measures them on other machines. */
 #define NEVER INFINITY
 #define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}
+/* Of eigenvalues and singular values: the cube of the order, or of the smaller side. */
+#define CUBE(N) ((double)(N) * (N) * (N))
+#define DECOMPOSITION SIZES(CUBE(HS__SPECTRAL_ORDER), NEVER)
+#define DECOMPOSITIONS DECOMPOSITION, DECOMPOSITION, DECOMPOSITION, DECOMPOSITION
 hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__GEMM] = {SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER)},
     [HS__SYRK] = {SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER)},
@@ -46,7 +51,15 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__ORGQR] = {SIZES(1.7e6, 2.9e7), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, NEVER)},
     [HS__ORMQR] = {SIZES(1.5e6, 2.4e7), SIZES(1.5e6, NEVER), SIZES(2.2e7, 2.4e7),
                    SIZES(2.2e7, NEVER)},
-    [HS__GELS] = {SIZES(1.7e6, NEVER), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, 1.7e6)}};
+    [HS__GELS] = {SIZES(1.7e6, NEVER), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, 1.7e6)},
+    [HS__SYEV] = {DECOMPOSITIONS},
+    [HS__HEEV] = {DECOMPOSITIONS},
+    [HS__SYEVD] = {DECOMPOSITIONS},
+    [HS__HEEVD] = {DECOMPOSITIONS},
+    [HS__SYEVR] = {DECOMPOSITIONS},
+    [HS__HEEVR] = {DECOMPOSITIONS},
+    [HS__GESDD] = {DECOMPOSITIONS},
+    [HS__GESVD] = {DECOMPOSITIONS}};
 
 /* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"
  * for calls on one thread. */

@@ -74,7 +74,10 @@ enum {
     HS__BAND_WIDE = 48,
     HS__BAND_NARROW_BELOW = 1500,
     /* Matrices with fewer rows or columns are decomposed by NumPy, or the LAPACK behind. */
-    HS__SPECTRAL_ORDER = 300
+    HS__SPECTRAL_ORDER = 300,
+    /* Matrices of which one side is at least so many hundredths of the other are made square by a QR
+     * factorisation before their singular values are computed. LAPACK's own threshold is 11 / 6. */
+    HS__SVD_TALL_PERCENT = 160
 };
 
 /* ---- One loop or another --------------------------------------------------------------------- */
