@@ -54,6 +54,10 @@ static int end_decomposition(hs__call *call, hs_status status, int failed)
     return hs__end_call(call, !status && failed ? HS_ERROR_VALUE : status);
 }
 
+/* Multiply-adds from which one worker is faster for values alone: those of order 1000. Below, it took
+ * up to 1.7 times as long as OpenBLAS. The sizes of settings.c are for calls with vectors. */
+static const double values_alone = 1e9;
+
 /* ---- workspaces ------------------------------------------------------------------------------ */
 
 /* Sizes of work, rwork and iwork, as far as the function has arguments for them. The engine uses
@@ -79,27 +83,34 @@ static int is_query(const sizes *given)
     return 0;
 }
 
-static int have_room(const sizes *given, const sizes *least)
+static int have_room(const sizes *given, sizes least)
 {
     for (int i = 0; i < given->count; i++)
-        if (given->of[i] < least->of[i]) return 0;
+        if (given->of[i] < least.of[i]) return 0;
     return 1;
+}
+
+/* Returns how many sizes an eigenproblem has as arguments. */
+static int count_eigen_sizes(int32_t routine)
+{
+    if (routine == HS__SYEV || routine == HS__HEEV) return 1;
+    return routine == HS__SYEVD || routine == HS__SYEVR ? 2 : 3;
 }
 
 /* Returns the sizes that LAPACK needs for an eigenproblem of order n > 1. */
 static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
 {
     switch (routine) {
-    case HS__SYEV: return (sizes){{3 * n - 1}, 1};
-    case HS__HEEV: return (sizes){{2 * n - 1}, 1};
+    case HS__SYEV: return (sizes){.of = {3 * n - 1}};
+    case HS__HEEV: return (sizes){.of = {2 * n - 1}};
     case HS__SYEVD:
-        if (!vectors) return (sizes){{2 * n + 1, 1}, 2};
-        return (sizes){{1 + 6 * n + 2 * n * n, 3 + 5 * n}, 2};
+        if (!vectors) return (sizes){.of = {2 * n + 1, 1}};
+        return (sizes){.of = {1 + 6 * n + 2 * n * n, 3 + 5 * n}};
     case HS__HEEVD:
-        if (!vectors) return (sizes){{n + 1, n, 1}, 3};
-        return (sizes){{2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n}, 3};
-    case HS__SYEVR: return (sizes){{26 * n, 10 * n}, 2};
-    default: return (sizes){{2 * n, 24 * n, 10 * n}, 3};
+        if (!vectors) return (sizes){.of = {n + 1, n, 1}};
+        return (sizes){.of = {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n}};
+    case HS__SYEVR: return (sizes){.of = {26 * n, 10 * n}};
+    default: return (sizes){.of = {2 * n, 24 * n, 10 * n}};
     }
 }
 
@@ -107,9 +118,9 @@ static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
  * smaller side. */
 static sizes singular_sizes(const hs__entry *entry, int vectors, int64_t k)
 {
-    if (entry->dtype >= HS_COMPLEX64) return (sizes){{3 * k}, 1};
-    if (entry->routine == HS__GESVD) return (sizes){{5 * k}, 1};
-    return (sizes){{vectors ? 3 * k * k + 7 * k : 8 * k}, 1};
+    if (entry->dtype >= HS_COMPLEX64) return (sizes){.of = {3 * k}};
+    if (entry->routine == HS__GESVD) return (sizes){.of = {5 * k}};
+    return (sizes){.of = {vectors ? 3 * k * k + 7 * k : 8 * k}};
 }
 
 /* ---- eigenvalues ----------------------------------------------------------------------------- */
@@ -134,6 +145,14 @@ static void describe_vectors(const arguments *given, int64_t n, int vectors)
     }
 }
 
+/* Returns the multiply-adds that decide about a call on one thread (gate.h). By syevd, one worker
+ * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times. */
+static double alone_eigh(int32_t routine, int vectors, int64_t n)
+{
+    if (!vectors) return cube(n) < values_alone ? -1.0 : cube(n);
+    return routine == HS__SYEVD ? -1.0 : cube(n);
+}
+
 static int take_eigh(const arguments *given)
 {
     hs__entry *entry = given->entry;
@@ -145,16 +164,16 @@ static int take_eigh(const arguments *given)
     const int64_t n = read_integer(given, place->n), lda = read_integer(given, place->lda);
     const int64_t ldz = read_integer(given, place->ldz);
     const int vectors = job == 'V';
-    if (!hs__is_large(entry, cube(n))) return 0;
-    const sizes least = eigen_sizes(routine, vectors, n);
-    const sizes room = read_sizes(given, place->lwork, least.count);
-    if (is_query(&room)) return 0;
+    const sizes room = read_sizes(given, place->lwork, count_eigen_sizes(routine));
+    if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
     if (!job || !triangle || n < 2 || n > INT32_MAX || !hs__lead_fits(lda, n) ||
-        !hs__lead_fits(ldz, vectors ? n : 1) || !have_room(&room, &least) ||
+        !hs__lead_fits(ldz, vectors ? n : 1) ||
+        !have_room(&room, eigen_sizes(routine, vectors, n)) ||
         (is_separate && !read_letter(given, RANGE, "A")))
         return hs__refuse_call(entry, cube(n));
     hs__call call;
-    if (!hs__begin_call(&call, entry, cube(n))) return 0;
+    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n), alone_eigh(routine, vectors, n)))
+        return 0;
     hs_eigh eigh = {.dtype = entry->dtype,
                     .n = n,
                     .a = find_array(given, place->a),
@@ -245,6 +264,15 @@ static hs_status decompose_tall(hs_pool *pool, hs_svd *svd)
     return status;
 }
 
+/* The same for singular values; k is the smaller side. By gesdd, one worker took up to 1.5 times as
+ * long for vectors as OpenBLAS, up to 1.2 times of tall matrices of order 1000. The sizes of gesdd
+ * are therefore for values alone. By gesvd, vectors took OpenBLAS at least twice as long. */
+static double alone_svd(int32_t routine, int vectors, int64_t k)
+{
+    if (routine == HS__GESDD) return vectors ? -1.0 : cube(k);
+    return vectors || cube(k) >= values_alone ? cube(k) : -1.0;
+}
+
 /* Functions with one job for both sides have one argument less. */
 static int take_svd(const arguments *given)
 {
@@ -259,17 +287,18 @@ static int take_svd(const arguments *given)
     const int64_t k = hs__min(m, n), vt_rows = job_vt == 'A' ? n : k;
     const int vectors = job_u != 'N' || job_vt != 'N';
     const double volume = (double)m * (double)n * (double)k;
-    /* The least sizes are those of square matrices. */
-    if (!hs__is_large(entry, cube(k))) return 0;
-    const sizes least = singular_sizes(entry, vectors, k);
     const sizes room = read_sizes(given, first + LWORK, 1);
-    if (is_query(&room)) return 0;
+    /* The numbers of settings.c are those of square matrices. */
+    if (is_query(&room) || !hs__is_large(entry, cube(k))) return 0;
     if (!job_u || !job_vt || k < 1 || hs__max(m, n) > INT32_MAX || !hs__lead_fits(lda, m) ||
         !hs__lead_fits(ldu, job_u == 'N' ? 1 : m) ||
-        !hs__lead_fits(ldvt, job_vt == 'N' ? 1 : vt_rows) || !have_room(&room, &least))
+        !hs__lead_fits(ldvt, job_vt == 'N' ? 1 : vt_rows) ||
+        !have_room(&room, singular_sizes(entry, vectors, k)))
         return hs__refuse_call(entry, volume);
     hs__call call;
-    if (!hs__begin_shaped_call(&call, entry, volume, cube(k))) return 0;
+    if (!hs__begin_shaped_call(&call, entry, volume, cube(k),
+                               alone_svd(entry->routine, vectors, k)))
+        return 0;
     hs_svd svd = {.dtype = entry->dtype,
                   .m = m,
                   .n = n,
