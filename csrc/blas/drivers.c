@@ -7,22 +7,23 @@
 
 #include "blas/govern.h"
 #include "blas/names.h"
+#include "blas/spectral.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 typedef void lapack_function();
 
-/* Returns the function behind a name for a caller, and begins to govern its library. The number of
- * multiply-adds is about that of a QR factorisation of an m x n matrix. */
-static lapack_function *open_driver(hs__guard *guard, hs__name *name, const void *site,
-                                    const void *m, const void *n)
+/* An lwork that asks for the size of the workspace, for either width of integers. */
+static const int64_t query = -1;
+
+/* Begins to govern the library behind. The number of multiply-adds is about that of a QR
+ * factorisation of an m x n matrix. */
+static void govern_driver(hs__guard *guard, hs__entry *entry, int wide, const void *m,
+                          const void *n)
 {
-    hs__entry *entry = hs__entry_for(name, site);
-    const int wide = entry->bits == 64;
     const double rows = (double)hs__integer_at(m, wide);
     const double cols = (double)hs__integer_at(n, wide);
     hs__govern(guard, entry, rows * cols * (rows < cols ? rows : cols));
-    return (lapack_function *)entry->behind;
 }
 
 /* "const void *a1, const void *a2, ..."; "a1, a2, ..."; ", 1, 1, ..." */
@@ -92,20 +93,18 @@ static lapack_function *open_driver(hs__guard *guard, hs__name *name, const void
 #define LENGTHS_5 LENGTHS_4, (size_t)1
 #define LENGTHS_6 LENGTHS_5, (size_t)1
 
-#define DEFINE(P, ROUTINE, DTYPE, ARGUMENTS, CHARACTERS, M, N)                         \
-    HS__BLAS void NAME(P##ROUTINE)(PARAMETERS_##ARGUMENTS)                             \
-    {                                                                                  \
-        static hs__name name = {.text = HS__TEXT_OF(NAME(P##ROUTINE)),                 \
-                                .isamax = HS__TEXT_OF(NAME(isamax)),                   \
-                                .ilaver = HS__TEXT_OF(NAME(ilaver)),                   \
-                                .routine = HS__DRIVER_##ROUTINE,                       \
-                                .dtype = DTYPE,                                        \
-                                .bits = BITS};                                         \
-        const void *site = __builtin_extract_return_addr(__builtin_return_address(0)); \
-        hs__guard guard = {0};                                                         \
-        lapack_function *behind = open_driver(&guard, &name, site, a##M, a##N);        \
-        behind(VALUES_##ARGUMENTS LENGTHS_##CHARACTERS);                               \
-        hs__release(&guard);                                                           \
+#define NAME_ENTRY(FUNCTION, ROUTINE, DTYPE) \
+    HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), HS__TEXT_OF(NAME(ilaver)))
+
+/* A function that is passed through. */
+#define DEFINE(P, ROUTINE, DTYPE, ARGUMENTS, CHARACTERS, M, N)                       \
+    HS__BLAS void NAME(P##ROUTINE)(PARAMETERS_##ARGUMENTS)                           \
+    {                                                                                \
+        NAME_ENTRY(NAME(P##ROUTINE), HS__DRIVER_##ROUTINE, DTYPE);                   \
+        hs__guard guard = {0};                                                       \
+        govern_driver(&guard, entry, wide, a##M, a##N);                              \
+        ((lapack_function *)entry->behind)(VALUES_##ARGUMENTS LENGTHS_##CHARACTERS); \
+        hs__release(&guard);                                                         \
     }
 #define DEFINE_REAL(ROUTINE, ARGUMENTS, CHARACTERS, M, N)       \
     DEFINE(s, ROUTINE, HS_FLOAT32, ARGUMENTS, CHARACTERS, M, N) \
@@ -117,26 +116,53 @@ static lapack_function *open_driver(hs__guard *guard, hs__name *name, const void
     DEFINE_REAL(ROUTINE, REAL_ARGUMENTS, CHARACTERS, M, N)                       \
     DEFINE_COMPLEX(ROUTINE, COMPLEX_ARGUMENTS, CHARACTERS, M, N)
 
+/* A function that the engine computes if it can. Then the library behind is asked for the size of
+ * the workspace: it sets the first elements of all workspaces, and info to 0. */
+#define TAKE(P, ROUTINE, NUMBER, DTYPE, ARGUMENTS, CHARACTERS, M, N, LWORK)          \
+    HS__BLAS void NAME(P##ROUTINE)(PARAMETERS_##ARGUMENTS)                           \
+    {                                                                                \
+        NAME_ENTRY(NAME(P##ROUTINE), HS__##NUMBER, DTYPE);                           \
+        hs__guard guard = {0};                                                       \
+        if (hs__take_spectral(entry, (const void *const[]){VALUES_##ARGUMENTS}))     \
+            a##LWORK = &query;                                                       \
+        else govern_driver(&guard, entry, wide, a##M, a##N);                         \
+        ((lapack_function *)entry->behind)(VALUES_##ARGUMENTS LENGTHS_##CHARACTERS); \
+        hs__release(&guard);                                                         \
+    }
+#define TAKE_REAL(ROUTINE, NUMBER, ARGUMENTS, CHARACTERS, M, N, LWORK)       \
+    TAKE(s, ROUTINE, NUMBER, HS_FLOAT32, ARGUMENTS, CHARACTERS, M, N, LWORK) \
+    TAKE(d, ROUTINE, NUMBER, HS_FLOAT64, ARGUMENTS, CHARACTERS, M, N, LWORK)
+#define TAKE_COMPLEX(ROUTINE, NUMBER, ARGUMENTS, CHARACTERS, M, N, LWORK)      \
+    TAKE(c, ROUTINE, NUMBER, HS_COMPLEX64, ARGUMENTS, CHARACTERS, M, N, LWORK) \
+    TAKE(z, ROUTINE, NUMBER, HS_COMPLEX128, ARGUMENTS, CHARACTERS, M, N, LWORK)
+#define TAKE_ALL(ROUTINE, NUMBER, REAL_ARGUMENTS, COMPLEX_ARGUMENTS, CHARACTERS, M, N, LWORK) \
+    TAKE_REAL(ROUTINE, NUMBER, REAL_ARGUMENTS, CHARACTERS, M, N, LWORK)                       \
+    TAKE_COMPLEX(ROUTINE, NUMBER, COMPLEX_ARGUMENTS, CHARACTERS, M, N, LWORK)
+
+#define FOR_EACH_FUNCTION                           \
+    HS__SPECTRAL(TAKE_REAL, TAKE_COMPLEX, TAKE_ALL) \
+    HS__DRIVERS(DEFINE_REAL, DEFINE_COMPLEX, DEFINE_ALL)
+
 #define NAME(x) x##_
 #define BITS 0
-HS__DRIVERS(DEFINE_REAL, DEFINE_COMPLEX, DEFINE_ALL)
+FOR_EACH_FUNCTION
 #undef NAME
 #undef BITS
 
 #define NAME(x) x##_64_
 #define BITS 64
-HS__DRIVERS(DEFINE_REAL, DEFINE_COMPLEX, DEFINE_ALL)
+FOR_EACH_FUNCTION
 #undef NAME
 #undef BITS
 
 #define NAME(x) scipy_##x##_
 #define BITS 32
-HS__DRIVERS(DEFINE_REAL, DEFINE_COMPLEX, DEFINE_ALL)
+FOR_EACH_FUNCTION
 #undef NAME
 #undef BITS
 
 #define NAME(x) scipy_##x##_64_
 #define BITS 64
-HS__DRIVERS(DEFINE_REAL, DEFINE_COMPLEX, DEFINE_ALL)
+FOR_EACH_FUNCTION
 #undef NAME
 #undef BITS

@@ -1,4 +1,5 @@
-/* Functions of LAPACK that the engine does not compute. They are here so that the library behind is
+/* Functions of LAPACK by their numbers of arguments: those that the engine computes if they are
+ * large, and those that it does not compute. The latter are here so that the library behind is
  * governed while it computes them: it calls its own BLAS inside, where no other library can govern
  * it. */
 #ifndef HS_BLAS_DRIVERS_H
@@ -8,19 +9,24 @@
 
 /* One line for each function.
  *   REAL     name, arguments, characters among them, number of the argument m, and of n (counted
- *            from 1; m is n if there is no m): for s and d
+ *            from 1; m is n if there is no m): for s and d. In HS__SPECTRAL also the end of its name
+ *            in hs__routine, and the number of the argument lwork
  *   COMPLEX  the same for c and z
  *   ALL      for all four types; the complex functions have a number of arguments of their own
  * tests/dropin/test_dropin_drivers.py compares them with the declarations that SciPy has. */
 /* clang-format off */
+#define HS__SPECTRAL(REAL, COMPLEX, ALL) \
+    REAL(syev, SYEV, 9, 2, 3, 3, 8) \
+    COMPLEX(heev, HEEV, 10, 2, 3, 3, 8) \
+    REAL(syevd, SYEVD, 11, 2, 3, 3, 8) \
+    COMPLEX(heevd, HEEVD, 13, 2, 3, 3, 8) \
+    REAL(syevr, SYEVR, 21, 3, 4, 4, 18) \
+    COMPLEX(heevr, HEEVR, 23, 3, 4, 4, 18) \
+    ALL(gesdd, GESDD, 14, 15, 1, 2, 3, 12) \
+    ALL(gesvd, GESVD, 14, 15, 2, 3, 4, 13)
+
 #define HS__DRIVERS(REAL, COMPLEX, ALL) \
     /* symmetric eigenproblems */ \
-    REAL(syev, 9, 2, 3, 3) \
-    COMPLEX(heev, 10, 2, 3, 3) \
-    REAL(syevd, 11, 2, 3, 3) \
-    COMPLEX(heevd, 13, 2, 3, 3) \
-    REAL(syevr, 21, 3, 4, 4) \
-    COMPLEX(heevr, 23, 3, 4, 4) \
     REAL(syevx, 20, 3, 4, 4) \
     COMPLEX(heevx, 21, 3, 4, 4) \
     REAL(sygv, 12, 2, 4, 4) \
@@ -44,8 +50,6 @@
     ALL(stemr, 21, 21, 2, 3, 3) \
     ALL(steqr, 8, 8, 1, 2, 2) \
     /* singular values */ \
-    ALL(gesdd, 14, 15, 1, 2, 3) \
-    ALL(gesvd, 14, 15, 2, 3, 4) \
     REAL(gejsv, 19, 6, 7, 8) \
     ALL(gebrd, 11, 11, 0, 1, 2) \
     REAL(orgbr, 10, 1, 2, 3) \
@@ -115,7 +119,7 @@
     ALL(pstrf, 9, 9, 1, 2, 2)
 /* clang-format on */
 
-/* Numbers of the functions in the report, after the numbers of hs__routine. */
+/* Numbers of the functions of HS__DRIVERS in the report, after the numbers of hs__routine. */
 #define HS__NUMBER(NAME, ...) HS__DRIVER_##NAME,
 enum {
     HS__BEFORE_DRIVERS = HS__ROUTINES - 1,

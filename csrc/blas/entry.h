@@ -30,6 +30,14 @@ typedef enum hs__routine {
     HS__ORGQR,
     HS__ORMQR,
     HS__GELS,
+    HS__SYEV,
+    HS__HEEV,
+    HS__SYEVD,
+    HS__HEEVD,
+    HS__SYEVR,
+    HS__HEEVR,
+    HS__GESDD,
+    HS__GESVD,
     HS__ROUTINES
 } hs__routine;
 

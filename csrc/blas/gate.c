@@ -286,7 +286,7 @@ static hs__fate fate_by_size(const hs__call *call, int32_t workers)
     const int is_alone = workers < 2;
     const double volume =
         atomic_load_explicit(is_alone ? &least->alone : &least->shared, memory_order_relaxed);
-    if ((is_alone ? call->alone : call->volume) >= volume) return HS__TAKEN;
+    if ((is_alone ? call->alone : call->shared) >= volume) return HS__TAKEN;
     return is_alone ? HS__ONE_THREAD : HS__SMALL;
 }
 
@@ -310,10 +310,11 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     return HS__TAKEN;
 }
 
-int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone)
+int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double shared,
+                          double alone)
 {
     if (!hs__is_certain(entry)) return leave_to_library(entry, HS__REFUSED, volume);
-    *call = (hs__call){.entry = entry, .volume = volume, .alone = alone};
+    *call = (hs__call){.entry = entry, .volume = volume, .shared = shared, .alone = alone};
     const int32_t workers = workers_for(entry);
     hs__fate fate = fate_by_size(call, workers);
     if (fate == HS__TAKEN && inside) fate = HS__BUSY;
@@ -335,7 +336,7 @@ int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, doubl
 
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume)
 {
-    return hs__begin_shaped_call(call, entry, volume, volume);
+    return hs__begin_shaped_call(call, entry, volume, volume, volume);
 }
 
 /* Returns the number of cores that the workers did not get. */

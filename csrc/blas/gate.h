@@ -63,7 +63,7 @@ typedef struct hs__call {
     hs_pool *pool;
     const double *speeds; /* of the pool's workers, or NULL */
     double volume, start;
-    double alone; /* the multiply-adds that decide about a call on one thread; see below */
+    double shared, alone; /* the multiply-adds that decide; see below */
 } hs__call;
 
 /* Second check: whether the call is large enough for its number of workers. Finds the pool for a
@@ -71,11 +71,12 @@ typedef struct hs__call {
  * hs__begin_call returns 0 if the call must go to the library behind. hs__end_call returns whether
  * the call is done. */
 int hs__begin_call(hs__call *call, hs__entry *entry, double volume);
-/* The same for a call whose shape suits one worker less than the measured shape does.
- *   alone  multiply-adds that decide about the call on one thread, in the place of volume; below 0:
- *          it needs several workers, because one would be slower than the library behind, whatever
- *          the size */
-int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double alone);
+/* The same for a call whose shape suits the engine less than the measured shape does.
+ *   shared  multiply-adds that decide about the call on several threads, in the place of volume
+ *   alone   the same for one thread; below 0: it needs several workers, because one would be slower
+ *           than the library behind, whatever the size */
+int hs__begin_shaped_call(hs__call *call, hs__entry *entry, double volume, double shared,
+                          double alone);
 int hs__end_call(hs__call *call, hs_status status);
 
 /* Counts a call with arguments that the engine does not support; returns 0. */

@@ -95,9 +95,7 @@ int hs__ormqr(hs__entry *entry, char side, char op, int64_t m, int64_t n, int64_
     return hs__end_call(&call, status);
 }
 
-/* Returns whether LAPACK would scale the matrix. It does so if its largest element is very large or
- * very small, or if there is no largest element. */
-static int is_extreme(int32_t dtype, const hs__matrix *x)
+int hs__is_extreme(int32_t dtype, const hs__matrix *x)
 {
     const double least = dtype & 1 ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / FLT_EPSILON;
     const double largest = hs__largest(dtype, x);
@@ -116,8 +114,8 @@ int hs__gels(hs__entry *entry, char op, int64_t m, int64_t n, int64_t cols, void
     if (hs__letter(op, "N") == 0 || n < 1 || m < n || cols < 1 || !hs__lead_fits(lda, m) ||
         !hs__lead_fits(ldb, m))
         return hs__refuse_call(entry, volume);
-    if (!has_room(lwork, n + (n > cols ? n : cols)) || is_extreme(dtype, &x) ||
-        is_extreme(dtype, &y))
+    if (!has_room(lwork, n + (n > cols ? n : cols)) || hs__is_extreme(dtype, &x) ||
+        hs__is_extreme(dtype, &y))
         return hs__refuse_call(entry, volume);
     hs__call call;
     if (!hs__begin_call(&call, entry, volume)) return 0;

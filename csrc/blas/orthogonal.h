@@ -4,6 +4,7 @@
 #define HS_BLAS_ORTHOGONAL_H
 
 #include "blas/entry.h"
+#include "blas/operand.h"
 
 /* Returns the multiply-adds for applying r reflectors, r the smaller of m and n, of decreasing
  * length to decreasing numbers of columns. */
@@ -27,6 +28,10 @@ static inline double hs__ormqr_volume(char side, int64_t m, int64_t n, int64_t k
     const double others = (double)(is_left ? n : m);
     return 2.0 * (double)k * others * (order - (double)k / 2.0);
 }
+
+/* Returns whether LAPACK would scale the matrix for a QR factorisation. It does so if its largest
+ * element is very large or very small, or if there is no largest element. */
+int hs__is_extreme(int32_t dtype, const hs__matrix *x);
 
 int hs__geqrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, void *tau, void *work,
               int64_t lwork, int64_t *info);

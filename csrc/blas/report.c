@@ -129,15 +129,18 @@ static void say_legend(output *to)
 /* ---- a sentence ------------------------------------------------------------------------------ */
 
 /* Kinds of routines, as the sentence names them. */
-enum { PRODUCTS, SOLVES, FACTORISATIONS, FAMILIES };
-static const char *const family_names[] = {"products", "solves", "factorisations"};
+enum { PRODUCTS, SOLVES, FACTORISATIONS, DECOMPOSITIONS, FAMILIES };
+static const char *const family_names[] = {"products", "solves", "factorisations",
+                                           "eigenvalues and singular values"};
 static const int families[] = {
     [HS__GEMM] = PRODUCTS,        [HS__SYRK] = PRODUCTS,        [HS__GEMV] = PRODUCTS,
     [HS__TRSM] = SOLVES,          [HS__GETRS] = SOLVES,         [HS__GESV] = SOLVES,
     [HS__GETRI] = SOLVES,         [HS__POTRS] = SOLVES,         [HS__POSV] = SOLVES,
     [HS__TRTRS] = SOLVES,         [HS__GELS] = SOLVES,          [HS__GETRF] = FACTORISATIONS,
     [HS__POTRF] = FACTORISATIONS, [HS__GEQRF] = FACTORISATIONS, [HS__ORGQR] = FACTORISATIONS,
-    [HS__ORMQR] = FACTORISATIONS,
+    [HS__ORMQR] = FACTORISATIONS, [HS__SYEV] = DECOMPOSITIONS,  [HS__HEEV] = DECOMPOSITIONS,
+    [HS__SYEVD] = DECOMPOSITIONS, [HS__HEEVD] = DECOMPOSITIONS, [HS__SYEVR] = DECOMPOSITIONS,
+    [HS__HEEVR] = DECOMPOSITIONS, [HS__GESDD] = DECOMPOSITIONS, [HS__GESVD] = DECOMPOSITIONS,
 };
 _Static_assert(sizeof families / sizeof *families == HS__ROUTINES, "a family for each");
 

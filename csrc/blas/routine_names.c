@@ -3,7 +3,8 @@
 
 const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs",
                                          "gesv",  "getri", "potrf", "potrs", "posv",  "trtrs",
-                                         "geqrf", "orgqr", "ormqr", "gels"};
+                                         "geqrf", "orgqr", "ormqr", "gels",  "syev",  "heev",
+                                         "syevd", "heevd", "syevr", "heevr", "gesdd", "gesvd"};
 _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
                "a name for each");
 

@@ -15,6 +15,7 @@
 #include "blas/gate.h"
 #include "blas/govern.h"
 #include "blas/record.h"
+#include "core/tuning.h"
 
 hs__settings hs__blas_settings;
 int hs__counting;
@@ -28,6 +29,10 @@ int hs__counting;
  * `hetsched measure --blas` measures them on other machines. */
 #define NEVER INFINITY
 #define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}
+/* For eigenvalues and singular values: cubes of the order, or of the smaller side, on one thread
+ * measured on an Intel Xeon (family 6, model 167), at 200, 300, 500 and 1000. See spectral.c, too. */
+#define SPECTRAL(ALONE) SIZES(2.7e7, ALONE)
+_Static_assert(HS__SPECTRAL_ORDER == 300, "2.7e7 is its cube");
 hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__GEMM] = {SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER), SIZES(2e6, NEVER)},
     [HS__SYRK] = {SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER), SIZES(5e5, NEVER)},
@@ -46,7 +51,15 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__ORGQR] = {SIZES(1.7e6, 2.9e7), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, NEVER)},
     [HS__ORMQR] = {SIZES(1.5e6, 2.4e7), SIZES(1.5e6, NEVER), SIZES(2.2e7, 2.4e7),
                    SIZES(2.2e7, NEVER)},
-    [HS__GELS] = {SIZES(1.7e6, NEVER), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, 1.7e6)}};
+    [HS__GELS] = {SIZES(1.7e6, NEVER), SIZES(1.7e6, NEVER), SIZES(8e5, NEVER), SIZES(8e5, 1.7e6)},
+    [HS__SYEV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__HEEV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__SYEVD] = {SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9)},
+    [HS__HEEVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__SYEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__HEEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__GESDD] = {SPECTRAL(1.25e8), SPECTRAL(2.7e7), SPECTRAL(1e9), SPECTRAL(1.25e8)},
+    [HS__GESVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)}};
 
 /* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"
  * for calls on one thread. */

@@ -17,7 +17,7 @@ static int begin_solve(hs__call *call, hs__entry *entry, double volume, int64_t 
     enum { LEAST_COLS = 40 };
     const double part = cols > n ? (double)n / (double)cols : 1.0;
     const double alone = cols < LEAST_COLS ? -1.0 : volume * part * part;
-    return hs__begin_shaped_call(call, entry, volume, alone);
+    return hs__begin_shaped_call(call, entry, volume, volume, alone);
 }
 
 /* Begins a factorisation of order n and the solves with it. The size for one thread was measured
@@ -27,7 +27,7 @@ static int begin_solve(hs__call *call, hs__entry *entry, double volume, int64_t 
 static int begin_system(hs__call *call, hs__entry *entry, double volume, int64_t n, int64_t cols)
 {
     const double more = n > 0 && cols > 1 ? (double)(cols - 1) / (double)n : 0.0;
-    return hs__begin_shaped_call(call, entry, volume, volume / (1.0 + 20.0 * more));
+    return hs__begin_shaped_call(call, entry, volume, volume, volume / (1.0 + 20.0 * more));
 }
 
 /* ---- triangles ------------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ int hs__getrf(hs__entry *entry, int64_t m, int64_t n, void *a, int64_t lda, hs__
     if (n < 0 || !hs__lead_fits(lda, m)) return hs__refuse_call(entry, volume);
     hs__call call;
     /* A tall matrix took one worker up to twice as long as OpenBLAS. */
-    if (!hs__begin_shaped_call(&call, entry, volume, m > n ? -1.0 : volume)) return 0;
+    if (!hs__begin_shaped_call(&call, entry, volume, volume, m > n ? -1.0 : volume)) return 0;
     hs_factor lu = lu_of(entry->dtype, m, n, a, lda);
     const hs_status status = factor_lu(&call, &lu, pivots, info);
     if (lu.pivots) close_pivots(pivots, lu.pivots, count, !status);

@@ -61,6 +61,9 @@ enum {
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
     /* Matrices with fewer rows or columns are decomposed by NumPy. Measured with one worker. */
     HS__SPECTRAL_ORDER = 300,
+    /* Matrices of which one side is at least so many hundredths of the other are made square by a QR
+     * factorisation before their singular values are computed. By hand: LAPACK's is 11 / 6. */
+    HS__SVD_TALL_PERCENT = 160,
     /* Systems with more rows than this and at least so many right-hand sides are solved by packed
      * products, shared if they are large enough; others by loops of the caller. By hand. */
     HS__SYSTEM_ROWS = 48,

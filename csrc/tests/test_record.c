@@ -21,7 +21,7 @@ _Atomic int32_t hs__startable = 3;
 enum { THREADS = 4, MOST_FILES = 8, MOST_TEXT = 1 << 16 };
 
 static hs__entry gemm = {.routine = HS__GEMM, .dtype = HS_FLOAT64};
-static hs__entry syevd = {.routine = HS__DRIVER_syevd, .dtype = HS_FLOAT64};
+static hs__entry syevd = {.routine = HS__SYEVD, .dtype = HS_FLOAT64};
 
 /* ---- files of the directory ------------------------------------------------------------------ */
 
@@ -78,7 +78,7 @@ static void check_counts(const hs__record *record, uint64_t threads)
 {
     const uint64_t calls = threads * (uint64_t)rounds;
     const hs__tally *tally = &record->tallies[HS__GEMM][HS_FLOAT64];
-    const hs__governed_tally *governed = &record->governed[HS__DRIVER_syevd][HS_FLOAT64];
+    const hs__governed_tally *governed = &record->governed[HS__SYEVD][HS_FLOAT64];
     CHECK(tally->calls[HS__SMALL] == calls && tally->calls[HS__TAKEN] == calls);
     CHECK(tally->volume == 1000.0 * (double)calls);
     CHECK(tally->largest == (rounds > 1000 ? rounds - 1.0 : 1000.0));

@@ -22,6 +22,8 @@ from .topology import Topology
 
 #: Sides of the matrices in the measurement.
 _SIZES = (25, 33, 50, 65, 100, 130, 200, 260, 390, 520)
+#: Functions with a least size that is not measured here.
+_UNMEASURED = ("syev", "heev", "syevd", "heevd", "syevr", "heevr", "gesdd", "gesvd")
 #: Before the name of a function whose calls have one thread.
 _ALONE = "alone"
 #: What tells the usual libraries to use one thread.
@@ -48,13 +50,14 @@ def kept(host: Topology) -> str | None:
 
 def checked(text: str) -> str:
     """Return a user's text in this format; ValueError if it is wrong."""
-    names = {*_CALLS, *(letter + routine for letter in _TYPES for routine in _CALLS)}
+    routines = (*_CALLS, *_UNMEASURED)
+    names = {*routines, *(letter + routine for letter in _TYPES for routine in routines)}
     for part in text.split(","):
         name, equals, number = part.rpartition("=")
         if equals and name != _ALONE and name.removeprefix(f"{_ALONE}:") not in names:
             raise ValueError(
                 f"least names {name!r}, which is no function that is taken over; such are"
-                f" {', '.join(_CALLS)}, dgemm, {_ALONE}:dgemm"
+                f" {', '.join(routines)}, dgemm, {_ALONE}:dgemm"
             )
         try:
             value = float(number)

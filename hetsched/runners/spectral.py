@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 #: LAPACK's names of algorithms, which SciPy accepts. Here they choose nothing.
 _DRIVERS = ("ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
 _SVD_DRIVERS = ("gesdd", "gesvd")
-#: Matrices with at least so many times as many rows as columns, and at least so many multiply-adds
-#: in their QR factorisation, are made small by it. LAPACK's own threshold is 11 / 6.
-_TALL, _LEAST = 1.6, 2e6
+#: Tall matrices with at least so many multiply-adds in their QR factorisation are made small by it.
+_LEAST = 2e6
 
 
 def eigh(
@@ -218,7 +217,8 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     """(u, s, vh), or s alone, of matrices that have been checked."""
     m, n = a.shape[-2:]
     short, long = sorted((m, n))
-    if (full and vectors) or long < _TALL * short or float(m * n) * short < _LEAST:
+    few = float(m * n) * short < _LEAST
+    if (full and vectors) or 100 * long < tuning.SVD_TALL_PERCENT * short or few:
         return decomposed(resources.threads, a, full, vectors)
     if m < n:
         if not vectors:

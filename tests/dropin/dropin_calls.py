@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def told_threads(count):
 @contextlib.contextmanager
 def every_call_taken(found):
     """Whatever its size."""
-    names = [letter + routine for letter in LETTERS for routine in ROUTINES]
+    names = [letter + name for letter in LETTERS for name in ROUTINES + SPECTRAL + HERMITIAN]
     names += [f"alone:{name}" for name in names]  # after those that set both
     before = {name: found.hetsched_blas_get_least(name.encode()) for name in names}
     told = told_threads(2)
@@ -118,12 +119,15 @@ def every_call_taken(found):
 
 ROUTINES = ["gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri"]
 ROUTINES += ["potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"]
+#: Eigenvalues and singular values, and what complex functions are called instead.
+SPECTRAL = ["syev", "syevd", "syevr", "gesdd", "gesvd"]
+HERMITIAN = ["heev", "heevd", "heevr"]
 
 
 def usual(letter, routine):
     """The function's name without prefix and suffix."""
-    if is_complex(letter) and routine in ("orgqr", "ormqr"):
-        routine = "un" + routine[2:]
+    if is_complex(letter) and routine[:2] in ("or", "sy") and routine != "syrk":
+        routine = {"or": "un", "sy": "he"}[routine[:2]] + routine[2:]
     return letter + routine
 
 
@@ -337,7 +341,87 @@ def systems_of(letter, integer, n=70):
         "orgqr": (n, n, n, *a, tau, work, 4 * n),
         "ormqr": ("L", transposed, n, n, n, *a, tau, *b, work, 4 * n),
         "gels": ("N", n, n, n, *a, *b, work, 4 * n),
+        **{
+            routine: eigh_arguments(letter, integer, routine, "V", "L", A).arguments
+            for routine in SPECTRAL[:3]
+        },
+        **{
+            routine: svd_arguments(letter, integer, routine, "SA", A).arguments
+            for routine in SPECTRAL[3:]
+        },
     }
+
+
+def _real(letter):
+    return "sd"[letter in "dz"]
+
+
+def _workspace(letter, size):
+    return Guarded(np.zeros((max(size, 1), 1), LETTERS[letter]), more=0)
+
+
+def eigh_arguments(letter, integer, routine, job, triangle, A):
+    """The arguments of syev, syevd or syevr but for the last, info, with the least workspaces:
+    where values and vectors will be, and the workspaces whose size is an argument."""
+    n, real, hermitian = A.values.shape[0], _real(letter), is_complex(letter)
+    made = SimpleNamespace(w=_workspace(real, n), z=A, count=None, support=None)
+    vectors = job in "vV"
+    square, more = (2 * n * n, 5 * n + 3) if vectors else (0, 1)
+    work, rwork, iwork = {
+        "syev": ((2 if hermitian else 3) * n - 1, 3 * n - 2, None),
+        "syevd": (
+            (n * n * vectors + n * (1 + vectors) + (not vectors))
+            if hermitian
+            else (square + (6 if vectors else 2) * n + 1),
+            square + (5 * n + 1 if vectors else n),
+            more,
+        ),
+        "syevr": ((2 if hermitian else 26) * n, 24 * n, 10 * n),
+    }[routine]
+    made.sized = [_workspace(letter, work)]
+    if hermitian and iwork is not None:
+        made.sized.append(_workspace(real, rwork))
+    if iwork is not None:
+        made.sized.append(Integers(max(iwork, 1), integer))
+    sized = [part for each in made.sized for part in (each, len(at_least_an_array(each.values)))]
+    if hermitian and iwork is None:
+        sized.append(_workspace(real, rwork))
+    if routine != "syevr":
+        made.arguments = (job, triangle, n, A, A.lead, made.w, *sized)
+        return made
+    made.z = Guarded(np.zeros_like(A.values), more=2) if vectors else _workspace(letter, 1)
+    made.count, made.support = Integers(1, integer), Integers(2 * max(n, 1), integer)
+    unread = (np.zeros(1, LETTERS[real]), np.zeros(1, LETTERS[real]), *(np.ones(1, integer),) * 2)
+    made.arguments = (job, "A", triangle, n, A, A.lead, *unread, np.zeros(1, LETTERS[real]))
+    made.arguments += (made.count, made.w, made.z, made.z.lead, made.support, *sized)
+    return made
+
+
+def svd_arguments(letter, integer, routine, jobs, A):
+    """The arguments of gesdd (with the first job) or gesvd but for the last, info: where the values
+    and vectors will be, and the workspace whose size is an argument."""
+    (m, n), real = A.values.shape, _real(letter)
+    short, long = min(m, n), max(m, n)
+    job_u, job_vt = jobs.upper() if routine == "gesvd" else 2 * jobs[0].upper()
+
+    def vectors(rows, cols):
+        return Guarded(np.zeros((rows, cols), LETTERS[letter]), more=2)
+
+    made = SimpleNamespace(
+        s=_workspace(real, short),
+        u=vectors(m, {"A": m, "S": short}.get(job_u, 1 if job_u == "N" else m)),
+        vt=vectors({"A": n, "S": short}.get(job_vt, 1 if job_vt == "N" else n), n),
+    )
+    size = 5 * short * (short + 2) + 2 * long + 1
+    made.sized = [_workspace(letter, size)]
+    rest = []
+    if is_complex(letter):
+        rest.append(_workspace(real, 5 * short * (short + 2) + 2 * long * short))
+    if routine == "gesdd":
+        rest.append(Integers(8 * max(short, 1), integer))
+    made.arguments = (*(jobs if routine == "gesvd" else jobs[0]), m, n, A, A.lead, made.s)
+    made.arguments += (made.u, made.u.lead, made.vt, made.vt.lead, *made.sized, size, *rest)
+    return made
 
 
 TABLES = {
@@ -371,7 +455,7 @@ def call_each():
                             *in_c(routine, arguments, order),
                             real=routine == "herk",
                         )
-                for routine in ROUTINES[4:]:  # each with matrices of its own
+                for routine in ROUTINES[4:] + SPECTRAL:  # each with matrices of its own
                     who.fortran(
                         letter,
                         routine,

@@ -1,5 +1,5 @@
-"""The functions of LAPACK that are passed through: they have as many arguments as LAPACK says, and
-NumPy and SciPy get the right results."""
+"""The functions of LAPACK that are passed through, and those of test_dropin_spectral.py if they
+are: they have as many arguments as LAPACK says, and NumPy and SciPy get the right results."""
 
 import re
 import subprocess
@@ -13,18 +13,21 @@ from hetsched.machine.dropin import library
 
 calls.skip_without_library()
 ROOT = Path(__file__).parents[2]
-LINE = re.compile(r"^ *(REAL|COMPLEX|ALL)\((\w+), ([\d, ]+)\)", re.M)
+LINE = re.compile(r"^ *(REAL|COMPLEX|ALL)\((\w+), (?:([A-Z]+), )?([\d, ]+)\)", re.M)
 
 
 def table():
-    """(function with its letter, arguments, characters, m, n) of each line of drivers.h."""
+    """(function with its letter, arguments, characters, m, n, lwork or None) of each line of
+    drivers.h."""
     text = (ROOT / "csrc/blas/drivers.h").read_text()
-    for kind, routine, numbers in LINE.findall(text):
-        *counts, characters, m, n = map(int, numbers.split(","))
+    for kind, routine, taken, given in LINE.findall(text):
+        numbers = [int(number) for number in given.split(",")]
+        lwork = numbers.pop() if taken else None
+        *counts, characters, m, n = numbers
         letters = {"REAL": ("sd",), "COMPLEX": ("cz",), "ALL": ("sd", "cz")}[kind]
         for pair, count in zip(letters, counts, strict=True):
             for letter in pair:
-                yield letter + routine, count, characters, m, n
+                yield letter + routine, count, characters, m, n, lwork
 
 
 def declared():
@@ -41,12 +44,14 @@ def test_arguments_are_those_of_lapack():
     known, rows = declared(), list(table())
     assert len(rows) > 250
     assert len({name for name, *_ in rows}) == len(rows)
-    for name, count, characters, m, n in rows:
+    assert sum(lwork is not None for *_, lwork in rows) == 20
+    for name, count, characters, m, n, lwork in rows:
         arguments = known[name]
         assert len(arguments) == count, name
         assert sum(argument.startswith("char ") for argument in arguments) == characters, name
         assert arguments[n - 1] in ("int *n", "int *m"), name  # ggglm has n before m
         assert arguments[m - 1] in ("int *m", "int *n"), name
+        assert lwork is None or arguments[lwork - 1] == "int *lwork", name
 
 
 def test_all_families_of_names():

@@ -4,7 +4,8 @@ results, info and pivots."""
 import dropin_calls as calls
 import numpy as np
 import pytest
-from dropin_calls import LETTERS, Caller, Guarded, Integers, eps, is_complex, op, wide
+from dropin_calls import LETTERS, Guarded, is_complex, op, wide
+from dropin_lapack import WIDTHS, Lapack, any_case, half, lapack_of, near, within
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ calls.skip_without_library()
 SIZES = st.sampled_from([0, 1, 2, 3, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65, 97, 128, 129, 150])
 COLUMNS = st.sampled_from([0, 1, 2, 5, 17, 64])
 letters = st.sampled_from("sdcz")
-widths = st.sampled_from(["wheel64", "wheel32", "plain32"])
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
 triangles = st.sampled_from("ULul")
@@ -26,48 +26,6 @@ def ours():
         yield found
 
 
-class Lapack:
-    """Calls that check their info's width, and that what is only read stays."""
-
-    def __init__(self, ours, width):
-        width = (
-            width if calls.behind(width) else "wheel64" if calls.behind("wheel64") else "wheel32"
-        )
-        if not calls.behind(width):
-            pytest.skip("NumPy and SciPy have BLAS libraries of other names")
-        self.caller = Caller([ours], width)
-        self.other = Caller(calls.behind(width), width)
-        self.integer = self.caller.integer
-
-    def __call__(self, letter, routine, *arguments, unchanged=(), caller=None):
-        info = Integers(1, self.integer)
-        (caller or self.caller).fortran(letter, routine, *arguments, info)
-        info.check_guards()
-        for each in arguments:
-            if isinstance(each, (Guarded, Integers)):
-                each.check_guards()
-        for each in unchanged:
-            each.check_unchanged()
-        return int(info.values[0])
-
-    def behind(self, *arguments):
-        """The same by the library behind."""
-        return self(*arguments, caller=self.other)
-
-    def pivots(self, count):
-        return Integers(count, self.integer)
-
-
-def lapack_of(data, ours):
-    return Lapack(ours, data.draw(widths))
-
-
-def near(found, expected, letter, terms, scale=1.0):
-    assert not np.isnan(wide(found)).any()
-    error = np.abs(wide(found) - wide(expected)).max(initial=0.0)
-    assert error <= 20 * (terms + 8) * eps(letter) * scale, error
-
-
 def well_conditioned(rng, letter, n):
     """Diagonal enough, with rows in some order, so that pivots matter."""
     a = calls.random(rng, letter, n, n) / max(n, 1) ** 0.5 + 2 * np.eye(n, dtype=LETTERS[letter])
@@ -77,23 +35,6 @@ def well_conditioned(rng, letter, n):
 def positive(rng, letter, n):
     x = wide(calls.random(rng, letter, n, n))
     return ((x @ x.conj().T) / max(n, 1) + np.eye(n)).astype(LETTERS[letter])
-
-
-def half(triangle, values):
-    """With NaN where nothing is to be read."""
-    kept = values.copy()
-    kept[~within(triangle, len(values))] = np.nan
-    return kept
-
-
-def within(triangle, n):
-    full = np.ones((n, n), bool)
-    return np.triu(full) if triangle in "uU" else np.tril(full)
-
-
-def any_case(data, known):
-    letter = data.draw(st.sampled_from(known))
-    return data.draw(st.sampled_from([letter, letter.lower()]))
 
 
 def permuted(values, pivots):
@@ -132,7 +73,7 @@ def test_getrf(ours, data, letter, m, n, seed):
 
 @given(
     letter=letters,
-    width=widths,
+    width=WIDTHS,
     shape=st.sampled_from([(1, 1), (5, 5), (70, 70), (130, 130), (40, 90), (90, 40)]),
     where=st.sampled_from(["first", "middle", "last", "rank one"]),
 )
@@ -254,7 +195,7 @@ def test_imaginary_parts_of_the_diagonal_are_not_read(ours, letter, triangle, n)
 
 @given(
     letter=letters,
-    width=widths,
+    width=WIDTHS,
     triangle=triangles,
     n=st.sampled_from([1, 5, 33, 70, 130, 610]),
     where=st.sampled_from(["first", "middle", "last"]),

@@ -226,6 +226,8 @@ for dtype in (np.float32, np.float64, np.complex64, np.complex128):
             np.linalg.cholesky(A @ A.conj().T + n * np.eye(n, dtype=dtype)), *np.linalg.qr(A),
             *np.linalg.qr(tall), sl.solve_triangular(A + n * np.eye(n, dtype=dtype), B),
             sl.lapack.get_lapack_funcs("gels", (tall,))(tall, np.vstack([B] * 5))[1],
+            *sl.eigh(A + A.conj().T), *sl.svd(A, lapack_driver="gesvd"),
+            *sl.svd(tall, False, lapack_driver="gesvd"),
         ]
         print(n, *(hashlib.sha1(np.ascontiguousarray(x)).hexdigest()[:8] for x in found))
 """

@@ -195,6 +195,8 @@ def test_usual_calls_are_taken_by_every_name():
             count = widths * (expected.get(routine, 1) + 3 * (routine == "syrk" and letter in "cz"))
             by_fate = dict.fromkeys(calls.COLUMNS, 0)
             assert counted[letter + routine] == {**by_fate, "taken": count}, letter + routine
+        for name in (calls.usual(letter, routine) for routine in calls.SPECTRAL):
+            assert counted[name] == {**by_fate, "taken": widths}, name
 
 
 def test_bad_arguments_are_told_as_lapack_tells_them():

@@ -351,15 +351,17 @@ import numpy as np
 a = np.random.default_rng(0).standard_normal((200, 200))
 a @ a
 np.linalg.solve(a, a)
-np.linalg.eigh(a)
+np.linalg.svd(a)
+np.linalg.eig(a)
 """
     ran(program, tmp_path, HETSCHED_BLAS_LEAST="0")
     sentence = dropin.report(tmp_path).splitlines()[-1]
     number = r"[\d.e+-]+"
     families = (
         rf"{number} s of {number} s were products, {number} s solves(, {number} s factorisations)?"
+        rf", {number} s eigenvalues and singular values"
     )
-    forwarded = rf"dsyevd \(eigh\) was forwarded on {number} threads?, {number} s"
+    forwarded = rf"dgeev \(eig\) was forwarded on {number} threads?, {number} s"
     found = re.fullmatch(rf"hetsched: {families}(; other .* meanwhile)?; {forwarded}", sentence)
     assert found, sentence
 
@@ -606,13 +608,15 @@ for turn in range(5):
     a @ a
     np.linalg.solve(a, a)
     np.linalg.eigh(a)
+    np.linalg.eig(a)
     a[:10] @ a
 """)
     assert len(lines) == len(set(lines))
     assert [line for line in lines if not line.endswith(", inside another call")] == [
         "dgemm, 8.0e+03 multiply-adds: small, forwarded",
         "dgesv, 1.1e+04 multiply-adds: small, forwarded on 1 thread",
-        "dsyevd, 8.0e+03 multiply-adds: not computed by hetsched, forwarded on 1 thread",
+        "dsyevd, 8.0e+03 multiply-adds: small, forwarded on 1 thread",
+        "dgeev, 8.0e+03 multiply-adds: not computed by hetsched, forwarded on 1 thread",
         "dgemm, 4.0e+03 multiply-adds: small, forwarded",
     ]
 

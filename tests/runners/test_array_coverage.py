@@ -36,7 +36,13 @@ def test_products_and_what_is_left():
     assert str(seen) == "4 products, 1 solve taken, 2 products, 2 eigvals, 1 inv left"
     assert repr(seen) == f"<Coverage: {seen}>"
     rows = {row["function"]: (row["taken"], row["left"]) for row in seen.table()}
-    assert rows == {"dot": (1, 0), "eigvals": (0, 2), "inv": (0, 1), "matmul": (3, 2), "solve": (1, 0)}
+    assert rows == {
+        "dot": (1, 0),
+        "eigvals": (0, 2),
+        "inv": (0, 1),
+        "matmul": (3, 2),
+        "solve": (1, 0),
+    }
     assert all(
         tally.seconds > 0 for tallies in (seen.taken, seen.left) for tally in tallies.values()
     )

@@ -1,0 +1,327 @@
+/* Eigenvalues of symmetric and Hermitian matrices, and singular values, computed by the engine
+ * (hetsched/spectral.h). A tall or wide matrix is made square by a QR factorisation first.
+ *
+ * The functions of LAPACK differ in the places of their arguments. These are numbered from 1, as in
+ * LAPACK's documentation. */
+#include "blas/spectral.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/drivers.h"
+#include "blas/gate.h"
+#include "blas/names.h"
+#include "blas/operand.h"
+#include "blas/orthogonal.h"
+#include "core/numbers.h"
+#include "core/tuning.h"
+#include "hetsched/spectral.h"
+
+typedef struct {
+    hs__entry *entry;
+    const void *const *at;
+} arguments;
+
+static int64_t read_integer(const arguments *given, int place)
+{
+    return hs__integer_at(given->at[place - 1], given->entry->bits == 64);
+}
+
+/* Returns a letter of `known`, or 0. */
+static char read_letter(const arguments *given, int place, const char *known)
+{
+    return hs__letter(*(const char *)given->at[place - 1], known);
+}
+
+static void *find_array(const arguments *given, int place)
+{
+    return (void *)(uintptr_t)given->at[place - 1];
+}
+
+static void set_integer(const arguments *given, int place, int64_t index, int64_t value)
+{
+    const int wide = given->entry->bits == 64;
+    char *array = find_array(given, place);
+    hs__set_integer(array + index * (wide ? 8 : 4), wide, value);
+}
+
+static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
+
+/* Ends a call. A matrix with NaN or infinities, for which the engine finds nothing, is left to the
+ * library behind. */
+static int end_decomposition(hs__call *call, hs_status status, int failed)
+{
+    return hs__end_call(call, !status && failed ? HS_ERROR_VALUE : status);
+}
+
+/* Multiply-adds from which one worker is faster for values alone: those of order 1000. Below, it took
+ * up to 1.7 times as long as OpenBLAS. The sizes of settings.c are for calls with vectors. */
+static const double values_alone = 1e9;
+
+/* ---- workspaces ------------------------------------------------------------------------------ */
+
+/* Sizes of work, rwork and iwork, as far as the function has arguments for them. The engine uses
+ * none of these arrays. */
+typedef struct {
+    int64_t of[3];
+    int count;
+} sizes;
+
+/* Reads sizes, the first of them at `place`, with an array between each two. */
+static sizes read_sizes(const arguments *given, int place, int count)
+{
+    sizes found = {.count = count};
+    for (int i = 0; i < count; i++) found.of[i] = read_integer(given, place + 2 * i);
+    return found;
+}
+
+/* Returns whether one of the sizes asks for the optimal sizes, which the library behind knows. */
+static int is_query(const sizes *given)
+{
+    for (int i = 0; i < given->count; i++)
+        if (given->of[i] == -1) return 1;
+    return 0;
+}
+
+static int have_room(const sizes *given, sizes least)
+{
+    for (int i = 0; i < given->count; i++)
+        if (given->of[i] < least.of[i]) return 0;
+    return 1;
+}
+
+/* Returns how many sizes an eigenproblem has as arguments. */
+static int count_eigen_sizes(int32_t routine)
+{
+    if (routine == HS__SYEV || routine == HS__HEEV) return 1;
+    return routine == HS__SYEVD || routine == HS__SYEVR ? 2 : 3;
+}
+
+/* Returns the sizes that LAPACK needs for an eigenproblem of order n > 1. */
+static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
+{
+    switch (routine) {
+    case HS__SYEV: return (sizes){.of = {3 * n - 1}};
+    case HS__HEEV: return (sizes){.of = {2 * n - 1}};
+    case HS__SYEVD:
+        if (!vectors) return (sizes){.of = {2 * n + 1, 1}};
+        return (sizes){.of = {1 + 6 * n + 2 * n * n, 3 + 5 * n}};
+    case HS__HEEVD:
+        if (!vectors) return (sizes){.of = {n + 1, n, 1}};
+        return (sizes){.of = {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n}};
+    case HS__SYEVR: return (sizes){.of = {26 * n, 10 * n}};
+    default: return (sizes){.of = {2 * n, 24 * n, 10 * n}};
+    }
+}
+
+/* Returns the size that LAPACK needs for singular values at least, whichever way it takes: k is the
+ * smaller side. */
+static sizes singular_sizes(const hs__entry *entry, int vectors, int64_t k)
+{
+    if (entry->dtype >= HS_COMPLEX64) return (sizes){.of = {3 * k}};
+    if (entry->routine == HS__GESVD) return (sizes){.of = {5 * k}};
+    return (sizes){.of = {vectors ? 3 * k * k + 7 * k : 8 * k}};
+}
+
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
+
+/* Places of the arguments of syev and syevd, and of syevr, and of the functions for complex types.
+ * z is a where the eigenvectors replace the matrix. */
+typedef struct {
+    int triangle, n, a, lda, w, z, ldz, lwork;
+} eigen_places;
+static const eigen_places replaced = {2, 3, 4, 5, 6, 4, 5, 8};
+static const eigen_places separate = {3, 4, 5, 6, 13, 14, 15, 18};
+enum { RANGE = 2, COUNT = 12, SUPPORT = 16 };
+
+/* Sets what syevr returns besides values and vectors: their number, and that no element of a vector
+ * is known to be zero. */
+static void describe_vectors(const arguments *given, int64_t n, int vectors)
+{
+    set_integer(given, COUNT, 0, n);
+    for (int64_t i = 0; i < n && vectors; i++) {
+        set_integer(given, SUPPORT, 2 * i, 1);
+        set_integer(given, SUPPORT, 2 * i + 1, n);
+    }
+}
+
+/* Returns the multiply-adds that decide about a call on one thread (gate.h). By syevd, one worker
+ * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times. */
+static double alone_eigh(int32_t routine, int vectors, int64_t n)
+{
+    if (!vectors) return cube(n) < values_alone ? -1.0 : cube(n);
+    return routine == HS__SYEVD ? -1.0 : cube(n);
+}
+
+static int take_eigh(const arguments *given)
+{
+    hs__entry *entry = given->entry;
+    const int32_t routine = entry->routine;
+    const int is_separate = routine == HS__SYEVR || routine == HS__HEEVR;
+    const eigen_places *place = is_separate ? &separate : &replaced;
+    const char job = read_letter(given, 1, "NV");
+    const char triangle = read_letter(given, place->triangle, "LU");
+    const int64_t n = read_integer(given, place->n), lda = read_integer(given, place->lda);
+    const int64_t ldz = read_integer(given, place->ldz);
+    const int vectors = job == 'V';
+    const sizes room = read_sizes(given, place->lwork, count_eigen_sizes(routine));
+    if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
+    if (!job || !triangle || n < 2 || n > INT32_MAX || !hs__lead_fits(lda, n) ||
+        !hs__lead_fits(ldz, vectors ? n : 1) ||
+        !have_room(&room, eigen_sizes(routine, vectors, n)) ||
+        (is_separate && !read_letter(given, RANGE, "A")))
+        return hs__refuse_call(entry, cube(n));
+    hs__call call;
+    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n), alone_eigh(routine, vectors, n)))
+        return 0;
+    hs_eigh eigh = {.dtype = entry->dtype,
+                    .n = n,
+                    .a = find_array(given, place->a),
+                    .a_row_stride = 1,
+                    .a_col_stride = lda,
+                    .upper = triangle == 'U',
+                    .values = find_array(given, place->w),
+                    .vectors = vectors ? find_array(given, place->z) : NULL,
+                    .row_stride = 1,
+                    .col_stride = ldz,
+                    .count = n};
+    const hs_status status = hs_run_eigh(call.pool, &eigh, NULL, NULL);
+    if (!status && !eigh.failed && is_separate) describe_vectors(given, n, vectors);
+    return end_decomposition(&call, status, eigh.failed);
+}
+
+/* ---- singular values ------------------------------------------------------------------------- */
+
+/* Returns whether the decomposition is faster with a QR factorisation first. That is not so where
+ * the vectors of the longer side are to be completed to a basis. Columns with very large or very
+ * small numbers have norms out of range; the decomposition itself scales them. */
+static int is_tall(const hs_svd *svd)
+{
+    const int64_t longer = hs__max(svd->m, svd->n), shorter = hs__min(svd->m, svd->n);
+    const hs__matrix a = hs__stored(svd->dtype, svd->a, svd->m, svd->n, svd->a_col_stride);
+    if (100 * longer < HS__SVD_TALL_PERCENT * shorter) return 0;
+    if (svd->m > svd->n ? svd->u && svd->u_cols > shorter : svd->vh && svd->vh_rows > shorter)
+        return 0;
+    return !hs__is_extreme(svd->dtype, &a);
+}
+
+/* Copies R, and zeros below it, from the factors. */
+static void copy_triangle(const hs_factor *qr, char *to)
+{
+    const size_t e = hs__element_bytes(qr->dtype), n = (size_t)qr->n;
+    const char *from = qr->matrix;
+    memset(to, 0, n * n * e);
+    for (size_t j = 0; j < n; j++)
+        memcpy(to + j * n * e, from + j * (size_t)qr->m * e, (j + 1) * e);
+}
+
+/* Takes the vectors of R back to those of Q R: they are multiplied by Q from the left. */
+static hs_status multiply_by_q(hs_pool *pool, const hs_factor *qr, const hs__matrix *vectors)
+{
+    const hs__matrix below = hs__part(vectors, qr->n, 0, vectors->rows - qr->n, vectors->cols);
+    hs__scale(qr->dtype, &below, (const double[2]){0.0, 0.0});
+    return hs_qr_multiply(pool, qr, 0, 0, vectors->cols, vectors->data, vectors->row_stride,
+                          vectors->col_stride, NULL, NULL);
+}
+
+/* Decomposes a tall matrix A = Q R by the decomposition of R. For a wide matrix, A^T = Q R: then
+ * A = R^T Q^T, and from R^T = U S W the right vectors of A are the rows of W Q^T, whose transpose is
+ * Q W^T. Nothing has to be conjugated. */
+static hs_status decompose_tall(hs_pool *pool, hs_svd *svd)
+{
+    const int is_wide = svd->m < svd->n;
+    const int64_t rows = hs__max(svd->m, svd->n), cols = hs__min(svd->m, svd->n);
+    const int32_t dtype = svd->dtype;
+    const size_t column = hs__element_bytes(dtype) * (size_t)cols;
+    char *factors = malloc(column * (size_t)(rows + cols + 1));
+    if (!factors) return HS_ERROR_MEMORY;
+    char *triangle = factors + column * (size_t)rows;
+    hs_factor qr;
+    hs_factor_default(&qr, HS_QR, dtype, rows, cols, factors);
+    qr.cooperative = 1;
+    qr.tau = triangle + column * (size_t)cols;
+    qr.a = svd->a;
+    qr.a_row_stride = is_wide ? svd->a_col_stride : 1;
+    qr.a_col_stride = is_wide ? 1 : svd->a_col_stride;
+    hs_status status = hs_run_factor(pool, &qr, NULL, NULL);
+    if (!status) {
+        hs_svd small = *svd;
+        copy_triangle(&qr, triangle);
+        small.m = cols;
+        small.n = cols;
+        small.a = triangle;
+        small.a_row_stride = is_wide ? cols : 1;
+        small.a_col_stride = is_wide ? 1 : cols;
+        status = hs_run_svd(pool, &small, NULL, NULL);
+        svd->failed = small.failed;
+    }
+    const hs__matrix left = hs__stored(dtype, svd->u, rows, cols, svd->u_col_stride);
+    const hs__matrix right =
+        hs__transposed(hs__stored(dtype, svd->vh, cols, rows, svd->vh_col_stride));
+    const hs__matrix *vectors = is_wide ? &right : &left;
+    if (!status && !svd->failed && vectors->data) status = multiply_by_q(pool, &qr, vectors);
+    free(factors);
+    return status;
+}
+
+/* The same for singular values; k is the smaller side. By gesdd, one worker took up to 1.5 times as
+ * long for vectors as OpenBLAS, up to 1.2 times of tall matrices of order 1000. The sizes of gesdd
+ * are therefore for values alone. By gesvd, vectors took OpenBLAS at least twice as long. */
+static double alone_svd(int32_t routine, int vectors, int64_t k)
+{
+    if (routine == HS__GESDD) return vectors ? -1.0 : cube(k);
+    return vectors || cube(k) >= values_alone ? cube(k) : -1.0;
+}
+
+/* Functions with one job for both sides have one argument less. */
+static int take_svd(const arguments *given)
+{
+    static const char jobs[] = "NSA";
+    enum { M, N, A, LDA, S, U, LDU, VT, LDVT, WORK, LWORK }; /* places after the jobs */
+    hs__entry *entry = given->entry;
+    const int first = entry->routine == HS__GESVD ? 3 : 2; /* place of m */
+    const char job_u = read_letter(given, 1, jobs), job_vt = read_letter(given, first - 1, jobs);
+    const int64_t m = read_integer(given, first + M), n = read_integer(given, first + N);
+    const int64_t lda = read_integer(given, first + LDA), ldu = read_integer(given, first + LDU);
+    const int64_t ldvt = read_integer(given, first + LDVT);
+    const int64_t k = hs__min(m, n), vt_rows = job_vt == 'A' ? n : k;
+    const int vectors = job_u != 'N' || job_vt != 'N';
+    const double volume = (double)m * (double)n * (double)k;
+    const sizes room = read_sizes(given, first + LWORK, 1);
+    /* The numbers of settings.c are those of square matrices. */
+    if (is_query(&room) || !hs__is_large(entry, cube(k))) return 0;
+    if (!job_u || !job_vt || k < 1 || hs__max(m, n) > INT32_MAX || !hs__lead_fits(lda, m) ||
+        !hs__lead_fits(ldu, job_u == 'N' ? 1 : m) ||
+        !hs__lead_fits(ldvt, job_vt == 'N' ? 1 : vt_rows) ||
+        !have_room(&room, singular_sizes(entry, vectors, k)))
+        return hs__refuse_call(entry, volume);
+    hs__call call;
+    if (!hs__begin_shaped_call(&call, entry, volume, cube(k),
+                               alone_svd(entry->routine, vectors, k)))
+        return 0;
+    hs_svd svd = {.dtype = entry->dtype,
+                  .m = m,
+                  .n = n,
+                  .a = find_array(given, first + A),
+                  .a_row_stride = 1,
+                  .a_col_stride = lda,
+                  .values = find_array(given, first + S),
+                  .u = job_u == 'N' ? NULL : find_array(given, first + U),
+                  .u_cols = job_u == 'A' ? m : k,
+                  .u_row_stride = 1,
+                  .u_col_stride = ldu,
+                  .vh = job_vt == 'N' ? NULL : find_array(given, first + VT),
+                  .vh_rows = vt_rows,
+                  .vh_row_stride = 1,
+                  .vh_col_stride = ldvt};
+    const hs_status status =
+        is_tall(&svd) ? decompose_tall(call.pool, &svd) : hs_run_svd(call.pool, &svd, NULL, NULL);
+    return end_decomposition(&call, status, svd.failed);
+}
+
+int hs__take_spectral(hs__entry *entry, const void *const *at)
+{
+    const arguments given = {entry, at};
+    const int is_svd = entry->routine == HS__GESDD || entry->routine == HS__GESVD;
+    return is_svd ? take_svd(&given) : take_eigh(&given);
+}

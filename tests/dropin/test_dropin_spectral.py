@@ -1,0 +1,401 @@
+"""The drop-in library's functions for eigenvalues and singular values: results by their
+definition, beside those of the library behind."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+
+import dropin_calls as calls
+import numpy as np
+import pytest
+from dropin_calls import LETTERS, Guarded, eigh_arguments, svd_arguments, wide
+from dropin_lapack import Lapack, any_case, half, lapack_of, near
+from hypothesis import given
+from hypothesis import strategies as st
+from inputs import many
+
+calls.skip_without_library()
+SIZES = st.sampled_from([0, 1, 2, 3, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65, 97, 130, 150])
+letters = st.sampled_from("sdcz")
+seeds = st.integers(0, 2**32 - 1)
+more = st.sampled_from([0, 1, 5])
+EIGH, SVD = calls.SPECTRAL[:3], calls.SPECTRAL[3:]
+two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
+
+
+@pytest.fixture(scope="module")
+def ours():
+    with calls.every_call_taken(calls.load()) as found:
+        yield found
+
+
+def hermitian(rng, letter, n):
+    x = calls.random(rng, letter, n, n)
+    return x + x.conj().T
+
+
+def of_vector(made):
+    return made.values[:, 0]
+
+
+def sizes_of(made):
+    """The first elements of the workspaces whose sizes are arguments."""
+    return [float(np.real(each.values.flat[0])) for each in made.sized]
+
+
+def near_size(found, expected, letter, n):
+    """Values to a multiple of the roundings of the largest one."""
+    size = max(1.0, np.abs(wide(expected)).max(initial=0.0))
+    near(found, expected, letter, 2 * n, size)
+
+
+# ---- eigenvalues ---------------------------------------------------------------------------------
+
+
+def check_eigh(lapack, letter, routine, job, triangle, a, extra):
+    n = len(a)
+    A = Guarded(half(triangle, a), more=extra)
+    made = eigh_arguments(letter, lapack.integer, routine, job, triangle, A)
+    assert lapack(letter, routine, *made.arguments) == 0
+    w, size = of_vector(made.w)[:n], max(1.0, np.abs(a).max(initial=0) * n**0.5)
+    assert (np.diff(w) >= 0).all()
+    theirs = eigh_arguments(
+        letter, lapack.integer, routine, job, triangle, Guarded(half(triangle, a), more=extra)
+    )
+    assert lapack.behind(letter, routine, *theirs.arguments) == 0
+    near_size(w, of_vector(theirs.w)[:n], letter, n)
+    assert sizes_of(made) == sizes_of(theirs)
+    if made.count is not None:
+        assert made.count.values[0] == n
+    if job in "vV":
+        if made.support is not None and n > 1:
+            assert made.support.values[: 2 * n].tolist() == [1, n] * n
+        z = wide(made.z.values)
+        near(wide(a) @ z, z * w, letter, 2 * n, size)
+        near(z.conj().T @ z, np.eye(n), letter, 2 * n)
+
+
+@given(data=st.data(), letter=letters, routine=st.sampled_from(EIGH), n=SIZES, seed=seeds)
+def test_eigenvalues_and_vectors(ours, data, letter, routine, n, seed):
+    a = hermitian(np.random.default_rng(seed), letter, n)
+    job, triangle = any_case(data, "NV"), any_case(data, "LU")
+    check_eigh(lapack_of(data, ours), letter, routine, job, triangle, a, data.draw(more))
+
+
+@pytest.mark.parametrize("letter", "cz")
+@pytest.mark.parametrize("routine", EIGH)
+@pytest.mark.parametrize("triangle", "UL")
+def test_imaginary_parts_of_the_diagonal_are_not_read(ours, letter, routine, triangle):
+    lapack, n = Lapack(ours, "wheel64"), 70
+    a = hermitian(np.random.default_rng(n), letter, n)
+    marked = half(triangle, a)
+    marked.imag[np.diag_indices(n)] = 7
+    made = eigh_arguments(letter, lapack.integer, routine, "V", triangle, Guarded(marked))
+    assert lapack(letter, routine, *made.arguments) == 0
+    z, w = wide(made.z.values), of_vector(made.w)
+    near(wide(a) @ z, z * w, letter, 2 * n, 20)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("chosen", ["I", "V"])
+def test_a_range_of_eigenvalues_is_forwarded(ours, letter, chosen):
+    lapack, n = Lapack(ours, "wheel64"), 60
+    a = hermitian(np.random.default_rng(n), letter, n)
+    made = eigh_arguments(letter, lapack.integer, "syevr", "V", "L", Guarded(a))
+    arguments = list(made.arguments)
+    real = LETTERS["sd"[letter in "dz"]]
+    arguments[1] = chosen
+    arguments[6:10] = [real(0.0), real(1e3), 3, 10]
+    assert lapack(letter, "syevr", *arguments) == 0
+    expected = np.linalg.eigvalsh(wide(a))
+    expected = expected[2:10] if chosen == "I" else expected[expected > 0]
+    assert made.count.values[0] == len(expected)
+    near_size(of_vector(made.w)[: len(expected)], expected, letter, n)
+
+
+# ---- singular values -----------------------------------------------------------------------------
+
+
+def check_svd(lapack, letter, routine, jobs, a, extra):
+    m, n = a.shape
+    short = min(m, n)
+    A = Guarded(a, more=extra)
+    made = svd_arguments(letter, lapack.integer, routine, jobs, A)
+    assert lapack(letter, routine, *made.arguments) == 0
+    s, size = of_vector(made.s)[:short], max(1.0, np.abs(a).max(initial=0) * max(m, n) ** 0.5)
+    assert (np.diff(s) <= 0).all()
+    assert (s >= 0).all()
+    theirs = svd_arguments(letter, lapack.integer, routine, jobs, Guarded(a, more=extra))
+    assert lapack.behind(letter, routine, *theirs.arguments) == 0
+    near_size(s, of_vector(theirs.s)[:short], letter, max(m, n))
+    assert sizes_of(made) == sizes_of(theirs)
+    if short == 0:
+        return
+    job_u, job_vt = jobs.upper() if routine == "gesvd" else 2 * jobs[0].upper()
+    left, right = job_u in "SA", job_vt in "SA"
+    u, vt = wide(made.u.values), wide(made.vt.values)
+    if left:
+        near(u.conj().T @ u, np.eye(u.shape[1]), letter, 2 * max(m, n))
+        squares = u[:, :short].conj().T @ wide(a)
+        near((np.abs(squares) ** 2).sum(1) ** 0.5, s, letter, 2 * max(m, n), size)
+    if right:
+        near(vt @ vt.conj().T, np.eye(len(vt)), letter, 2 * max(m, n))
+        squares = wide(a) @ vt[:short].conj().T
+        near((np.abs(squares) ** 2).sum(0) ** 0.5, s, letter, 2 * max(m, n), size)
+    if left and right:
+        near((u[:, :short] * s) @ vt[:short], a, letter, 2 * max(m, n), size)
+
+
+def jobs_of(data, routine):
+    return any_case(data, "NSA") + any_case(data, "NSA" if routine == "gesvd" else "N")
+
+
+@given(data=st.data(), letter=letters, routine=st.sampled_from(SVD), m=SIZES, n=SIZES, seed=seeds)
+def test_singular_values_and_vectors(ours, data, letter, routine, m, n, seed):
+    a = calls.random(np.random.default_rng(seed), letter, m, n)
+    jobs = jobs_of(data, routine)
+    check_svd(lapack_of(data, ours), letter, routine, jobs, a, data.draw(more))
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("shape", [(300, 40), (40, 300), (64, 40), (63, 40), (40, 64)])
+def test_tall_and_wide_matrices(ours, letter, shape):
+    lapack = Lapack(ours, "wheel64")
+    a = calls.random(np.random.default_rng(shape[0]), letter, *shape)
+    for jobs in itertools.product("NSA", repeat=2):
+        check_svd(lapack, letter, "gesvd", "".join(jobs), a, 3)
+    for job in "NSA":
+        check_svd(lapack, letter, "gesdd", job, a, 3)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("shape", [(60, 40), (100, 40), (40, 60)])
+@pytest.mark.parametrize("routine", SVD)
+def test_vectors_in_the_place_of_the_matrix_are_forwarded(ours, letter, shape, routine):
+    lapack, (m, n) = Lapack(ours, "wheel64"), shape
+    a = calls.random(np.random.default_rng(n), letter, *shape)
+    for jobs in ("O",) if routine == "gesdd" else ("OS", "ON", "SO"):
+        A = Guarded(a)
+        made = svd_arguments(letter, lapack.integer, routine, jobs, A)
+        assert lapack(letter, routine, *made.arguments) == 0
+        assert not np.array_equal(A.values, a)
+        near_size(of_vector(made.s), np.linalg.svd(wide(a), compute_uv=False), letter, max(m, n))
+
+
+# ---- numbers at the limits -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("power", [-1, 1])
+@pytest.mark.parametrize("shape", [(60, 60), (200, 40), (40, 200)])
+def test_very_small_and_large_numbers(ours, letter, power, shape):
+    lapack, rng = Lapack(ours, "wheel64"), np.random.default_rng(5)
+    size = LETTERS[letter](2.0 ** (power * (1000 if letter in "dz" else 120)))
+    a = calls.random(rng, letter, *shape)
+    made = svd_arguments(letter, lapack.integer, "gesdd", "S", Guarded(a * size))
+    assert lapack(letter, "gesdd", *made.arguments) == 0
+    s = wide(of_vector(made.s) / np.real(size))
+    u, vt = wide(made.u.values), wide(made.vt.values)
+    near((u * s) @ vt, a, letter, 400, 10)
+    if shape[0] == shape[1]:
+        h = a + a.conj().T
+        made = eigh_arguments(letter, lapack.integer, "syevd", "V", "L", Guarded(h * size))
+        assert lapack(letter, "syevd", *made.arguments) == 0
+        w, z = wide(of_vector(made.w) / np.real(size)), wide(made.z.values)
+        near(wide(h) @ z, z * w, letter, 200, 10)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", calls.SPECTRAL)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_matrix_with_nan_is_forwarded_as_it_was(ours, letter, routine, wrong):
+    lapack, n = Lapack(ours, "wheel64"), 60
+    found = []
+    for call in (lapack, lapack.behind):
+        a = hermitian(np.random.default_rng(n), letter, n)
+        a[30, 30] = wrong
+        if routine in EIGH:
+            made = eigh_arguments(letter, lapack.integer, routine, "N", "L", Guarded(a))
+            info, values = call(letter, routine, *made.arguments), made.w
+        else:
+            made = svd_arguments(letter, lapack.integer, routine, "NN", Guarded(a))
+            info, values = call(letter, routine, *made.arguments), made.s
+        found.append((info, np.isnan(values.values).tolist() if info == 0 else None))
+    assert found[0] == found[1]
+
+
+# ---- workspaces ----------------------------------------------------------------------------------
+
+
+def queries_of(made):
+    """The arguments with -1 for the size of one of the workspaces, each in turn."""
+    for workspace in made.sized:
+        at = next(i for i, each in enumerate(made.arguments) if each is workspace)
+        yield (*made.arguments[: at + 1], -1, *made.arguments[at + 2 :])
+
+
+def made_for(letter, integer, routine, A):
+    if routine in EIGH:
+        return eigh_arguments(letter, integer, routine, "V", "L", A)
+    return svd_arguments(letter, integer, routine, "SS", A)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("width", ["wheel64", "wheel32"])
+@pytest.mark.parametrize("routine", calls.SPECTRAL)
+def test_the_sizes_of_workspaces(ours, letter, width, routine):
+    lapack = Lapack(ours, width)
+    a = hermitian(np.random.default_rng(0), letter, 70)
+    said = []
+    for call in (lapack, lapack.behind):
+        A = Guarded(a)
+        made = made_for(letter, lapack.integer, routine, A)
+        for arguments in queries_of(made):
+            for each in made.sized:
+                each.values[...] = 0
+            assert call(letter, routine, *arguments) == 0
+            A.check_unchanged()
+            said.append(sizes_of(made))
+    half_of = len(said) // 2
+    assert said[:half_of] == said[half_of:]
+    assert said[0][0] > 70
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", EIGH)
+def test_a_workspace_that_is_too_small_is_an_error(ours, letter, routine):
+    lapack = Lapack(ours, "wheel64")
+    A = Guarded(hermitian(np.random.default_rng(0), letter, 70))
+    made = made_for(letter, lapack.integer, routine, A)
+    for workspace in made.sized:
+        at = next(i for i, each in enumerate(made.arguments) if each is workspace)
+        arguments = (
+            *made.arguments[: at + 1],
+            made.arguments[at + 1] - 1,
+            *made.arguments[at + 2 :],
+        )
+        assert lapack(letter, routine, *arguments, unchanged=[A]) == -(at + 2)
+
+
+# ---- programs ------------------------------------------------------------------------------------
+
+
+def ran(program, **changes):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        env=calls.environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+AROUND = """
+import numpy as np, scipy.linalg as la
+near = lambda x, y: np.testing.assert_allclose(x, y, rtol=0, atol=3e5 * np.finfo(x.dtype).eps)
+for name in {names}:
+    for n in 299, 300:
+        rng = np.random.default_rng(n)
+        a = rng.standard_normal((2, n, n))
+        a = (a[0] if name[0] == "f" else a[0] + 1j * a[1]).astype(name)
+        h, tall = a + a.conj().T, np.vstack([a, a[::-1], a])
+        for driver in "ev", "evd", "evr":
+            w, v = la.eigh(h, driver=driver)
+            near(v * w @ v.conj().T, h)
+        w, v = np.linalg.eigh(h)
+        near(v * w @ v.conj().T, h)
+        near(np.linalg.eigvalsh(h), w)
+        for x in a, tall, tall.T.copy():
+            u, s, v = np.linalg.svd(x, full_matrices=False)
+            near(u * s @ v, x)
+            near(la.svdvals(x), s)
+            u, s, v = la.svd(x, lapack_driver="gesvd", full_matrices=False)
+            near(u * s @ v, x)
+"""
+
+
+@two_cores
+@pytest.mark.parametrize(
+    "name", many(["float32", "float64", "complex64", "complex128"], ["float64"])
+)
+def test_numpy_and_scipy_around_the_least_order(name):
+    _, said = ran(AROUND.format(names=[name]), HETSCHED_BLAS_LEAST=None)
+    counted = calls.table(said)
+    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[name]
+    pair = {
+        calls.usual(letter, routine): count
+        for routine, count in {"syev": 1, "syevr": 1, "gesvd": 3}.items()
+    }
+    for function, count in pair.items():
+        row = counted[function]
+        assert (row["taken"], row["small"]) == (count, count), function
+    # NumPy computes float32 and complex64 in their own precision
+    for routine in ("syevd", "gesdd"):
+        row = counted[calls.usual(letter, routine)]
+        assert row["taken"] == row["small"] > 0
+    assert not any(row["refused"] for row in counted.values())
+
+
+@two_cores
+def test_taken_calls_are_explained_and_reported():
+    _, said = ran(
+        "import numpy as np; a = np.eye(90); np.linalg.eigh(a); np.linalg.svd(a)",
+        HETSCHED_BLAS_LEAST="0",
+        HETSCHED_BLAS_EXPLAIN="1",
+    )
+    lines = re.findall(r"^hetsched\[\d+\]: (.*)$", said, re.M)
+    assert "dsyevd, 7.3e+05 multiply-adds: taken, 2 workers" in lines
+    assert "dgesdd, 7.3e+05 multiply-adds: taken, 2 workers" in lines
+    counted = calls.table(said)
+    assert counted["dsyevd"]["taken"] == counted["dgesdd"]["taken"] == 1
+
+
+@two_cores
+def test_nan_is_counted_as_refused():
+    _, said = ran(
+        """
+import numpy as np
+a = np.eye(90)
+a[3, 2] = np.nan
+for call in np.linalg.eigvalsh, np.linalg.svd:
+    try: call(a)
+    except np.linalg.LinAlgError: pass
+""",
+        HETSCHED_BLAS_LEAST="0",
+    )
+    counted = calls.table(said)
+    for name in ("dsyevd", "dgesdd"):
+        assert (counted[name]["taken"], counted[name]["refused"]) == (0, 1)
+
+
+@two_cores
+def test_threads_and_forks():
+    """Several threads at once, and a child that decomposes with workers of its own."""
+    out, _ = ran(
+        """
+import os, threading
+import numpy as np
+a = np.random.default_rng(0).standard_normal((150, 150))
+h = a + a.T
+w, s = np.linalg.eigvalsh(h), np.linalg.svd(a, compute_uv=False)
+wrong = []
+def work():
+    for turn in range(4):
+        right = np.allclose(np.linalg.eigh(h)[0], w) and np.allclose(np.linalg.svd(a)[1], s)
+        if not right: wrong.append(turn)
+threads = [threading.Thread(target=work) for _ in range(6)]
+for thread in threads: thread.start()
+for turn in range(4):
+    child = os.fork()
+    if not child: os._exit(not np.allclose(np.linalg.eigh(h)[0], w))
+    if os.waitpid(child, 0)[1]: wrong.append("child")
+for thread in threads: thread.join()
+print(wrong)
+""",
+        HETSCHED_BLAS_LEAST="0",
+    )
+    assert out == "[]\n"
