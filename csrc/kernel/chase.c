@@ -10,23 +10,7 @@
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 #define TEMPLATE "kernel/chase_template.h"
-
-#define SET(x) plain_##x
-#define TARGET
-#define BYTES HS__PLAIN_BYTES
-#include "kernel/each_type.h"
-
-#if defined(__x86_64__)
-#define SET(x) avx2_##x
-#define TARGET HS__AVX2_TARGET
-#define BYTES HS__AVX2_BYTES
-#include "kernel/each_type.h"
-
-#define SET(x) avx512_##x
-#define TARGET HS__AVX512_TARGET
-#define BYTES HS__AVX512_BYTES
-#include "kernel/each_type.h"
-#endif
+#include "kernel/each_set.h"
 
 #define TYPES(SET)                                                                          \
     {                                                                                       \
@@ -37,17 +21,6 @@
         }                                                                                   \
     }
 
-static const hs__chase_vector plain[] = TYPES(plain);
-#if defined(__x86_64__)
-static const hs__chase_vector avx2[] = TYPES(avx2), avx512[] = TYPES(avx512);
-#endif
+static const hs__chase_vector vectors[][4] = SETS(TYPES);
 
-hs__chase_vector hs__chase_vector_for(int32_t dtype)
-{
-#if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) return avx512[dtype];
-    if (cpu.avx2_fma) return avx2[dtype];
-#endif
-    return plain[dtype];
-}
+hs__chase_vector hs__chase_vector_for(int32_t dtype) { return vectors[hs__cpu_set()][dtype]; }

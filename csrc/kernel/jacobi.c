@@ -24,10 +24,12 @@
 hs__jacobi_row *hs__jacobi_row_of(int32_t dtype)
 {
     const int single = dtype == HS_FLOAT32;
+    static hs__jacobi_row *const rows[][2] = {
+        {plain_double_row, plain_float_row},
 #if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) return single ? avx512_float_row : avx512_double_row;
-    if (cpu.avx2_fma) return single ? avx2_float_row : avx2_double_row;
+        {avx2_double_row, avx2_float_row},
+        {avx512_double_row, avx512_float_row},
 #endif
-    return single ? plain_float_row : plain_double_row;
+    };
+    return rows[hs__cpu_set()][single];
 }

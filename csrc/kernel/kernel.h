@@ -68,4 +68,13 @@ typedef struct hs__cpu {
 } hs__cpu;
 hs__cpu hs__cpu_detect(void);
 
+/* The widest instruction set of the processor: 0 is what every processor of its kind has, 1 AVX2
+ * with FMA, 2 AVX-512. */
+static inline int hs__cpu_set(void)
+{
+    const hs__cpu cpu = hs__cpu_detect();
+    if (cpu.avx512) return 2;
+    return cpu.avx2_fma ? 1 : 0;
+}
+
 #endif

@@ -75,12 +75,11 @@ static const struct instruction_set {
 
 static const struct instruction_set *best_set(void)
 {
-    const struct instruction_set *set = sets;
 #if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    set += cpu.avx512 ? 0 : cpu.avx2_fma ? 1 : 2;
+    return sets + 2 - hs__cpu_set();
+#else
+    return sets;
 #endif
-    return set;
 }
 
 static void fill_kernel(hs__kernel *kernel, const struct instruction_set *set, const char *reason)

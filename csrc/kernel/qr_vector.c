@@ -6,10 +6,12 @@
 
 hs__qr_vector hs__qr_vector_for(int32_t dtype)
 {
+    static const hs__qr_vector *const sets[] = {
+        hs__qr_plain,
 #if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) return hs__qr_avx512[dtype];
-    if (cpu.avx2_fma) return hs__qr_avx2[dtype];
+        hs__qr_avx2,
+        hs__qr_avx512,
 #endif
-    return hs__qr_plain[dtype];
+    };
+    return sets[hs__cpu_set()][dtype];
 }

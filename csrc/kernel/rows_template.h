@@ -1,7 +1,15 @@
-/* The hs__rows_product of one instruction set and type; see each_type.h for the parameters. ROWS x
- * VECTORS is the tile of a real type, and INLINE makes a function a part of each caller. */
+/* The hs__rows_product of one instruction set and type; see each_type.h for the parameters.
+ * INLINE makes a function a part of each caller. */
 
 #include "kernel/vector_type.h"
+
+/* the tile of a real type */
+#define ROWS 6
+#if HS__REGISTERS(BYTES) == 32
+#define VECTORS 4
+#else
+#define VECTORS 2
+#endif
 
 /* rows of a tile, and terms of the sums that are added to c at a time: their rows of x, as wide as
  * a tile, stay in the L1 cache */

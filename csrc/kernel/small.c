@@ -30,11 +30,7 @@ static const hs__small *const wider[] = {
 
 hs__small hs__small_within(int32_t dtype, int64_t across)
 {
-    int sets = 1;
-#if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    sets = cpu.avx512 ? 3 : cpu.avx2_fma ? 2 : 1;
-#endif
+    int sets = 1 + hs__cpu_set();
     while (sets && wider[sets - 1][dtype].across > across) sets--;
     return sets ? wider[sets - 1][dtype] : one[dtype];
 }

@@ -39,10 +39,12 @@ static const double ROUNDING = DBL_EPSILON / 2;
 
 hs__secular_loops hs__secular_for(void)
 {
+    static const hs__secular_loops sets[] = {
+        {plain_root, plain_weight, plain_vector_of},
 #if defined(__x86_64__)
-    const hs__cpu cpu = hs__cpu_detect();
-    if (cpu.avx512) return (hs__secular_loops){avx512_root, avx512_weight, avx512_vector_of};
-    if (cpu.avx2_fma) return (hs__secular_loops){avx2_root, avx2_weight, avx2_vector_of};
+        {avx2_root, avx2_weight, avx2_vector_of},
+        {avx512_root, avx512_weight, avx512_vector_of},
 #endif
-    return (hs__secular_loops){plain_root, plain_weight, plain_vector_of};
+    };
+    return sets[hs__cpu_set()];
 }

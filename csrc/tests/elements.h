@@ -5,11 +5,12 @@
 #include <complex.h>
 #include <stddef.h>
 
+#include "check.h"
 #include "hetsched.h"
 
 static const size_t size_of[] = {4, 8, 8, 16};
 
-static inline double complex get(const void *x, int dtype, ptrdiff_t at)
+CHECK_ORACLE inline double complex get(const void *x, int dtype, ptrdiff_t at)
 {
     switch (dtype) {
     case HS_FLOAT32: return ((const float *)x)[at];

@@ -105,7 +105,7 @@ static double real_at(const problem *x, const void *from, int64_t i)
     return creal(get(from, x->real == 8 ? HS_FLOAT64 : HS_FLOAT32, i));
 }
 
-static double complex band_at(const problem *x, int64_t i, int64_t j)
+CHECK_ORACLE double complex band_at(const problem *x, int64_t i, int64_t j)
 {
     if (i < j) return conj(band_at(x, j, i));
     if (i - j > x->chase.width) return 0;
@@ -113,7 +113,7 @@ static double complex band_at(const problem *x, int64_t i, int64_t j)
 }
 
 /* Checks B Q = Q T and Q^H Q = I. */
-static void check_decomposition(const problem *x)
+CHECK_ORACLE void check_decomposition(const problem *x)
 {
     const int64_t n = x->n;
     double complex *q = malloc((size_t)(n * n + 1) * sizeof *q);

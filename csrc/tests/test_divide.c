@@ -78,15 +78,18 @@ static double rounded(const problem *x, double value)
     return x->dtype == HS_FLOAT32 ? (double)(float)value : value;
 }
 
-/* The test's own reads and sums, which the thread sanitizer skips: they would take most of the
- * time. */
-#define ORACLE __attribute__((no_sanitize("thread"))) static
-
-/* An element of z[side]. */
-ORACLE double element(const problem *x, int side, int64_t row, int64_t col)
+/* Returns z[side] as n x n numbers, column by column. */
+CHECK_ORACLE double *copy_columns(const problem *x, int side)
 {
-    const int64_t at = row + col * (x->n + GAP);
-    return x->dtype == HS_FLOAT32 ? (double)((float *)x->z[side])[at] : ((double *)x->z[side])[at];
+    const int64_t n = x->n;
+    double *copy = malloc((size_t)(n * n + 1) * sizeof *copy);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t at = i + j * (n + GAP);
+            copy[i + j * n] = x->dtype == HS_FLOAT32 ? (double)((float *)x->z[side])[at]
+                                                     : ((double *)x->z[side])[at];
+        }
+    return copy;
 }
 
 static problem make_problem(int dtype, int squares, int64_t n, int kind, double scale)
@@ -189,7 +192,7 @@ static int solve(problem *x, hs_pool *pool, int vectors)
 /* Returns the number of values below x, by the signs of the pivots of T - x. For singular values T
  * is the matrix of order 2 n with the elements of B beside a zero diagonal, whose eigenvalues are
  * they and their negatives. */
-static int64_t count_below(const problem *p, double x)
+CHECK_ORACLE int64_t count_below(const problem *p, double x)
 {
     int64_t count = 0;
     long double pivot = 1;
@@ -229,41 +232,52 @@ static void check_values(const problem *x, const double *value)
     }
 }
 
-/* Returns row i of T z - d z, of B v - d u (side 0) or of B^T u - d v (side 1), for column j. */
-ORACLE double residual(const problem *x, int side, int64_t i, int64_t j)
+/* Returns the largest element of T z - value z, of B v - value u (side 0) or of B^T u - value v
+ * (side 1), for column `own` of z, u or v and column `from` of z, v or u. */
+CHECK_ORACLE double residual(const problem *x, int side, const double *from, const double *own,
+                             double value)
 {
-    const int from = x->squares && !side; /* the basis that is multiplied */
-    double rest = x->d[i] * element(x, from, i, j) - x->value[j] * element(x, side, i, j);
-    if (i && (!x->squares || side)) rest += x->e[i - 1] * element(x, from, i - 1, j);
-    if (i + 1 < x->n && !side) rest += x->e[i] * element(x, from, i + 1, j);
-    return rest;
+    double worst = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        double rest = x->d[i] * from[i] - value * own[i];
+        if (i && (!x->squares || side)) rest += x->e[i - 1] * from[i - 1];
+        if (i + 1 < x->n && !side) rest += x->e[i] * from[i + 1];
+        worst = fmax(worst, isnan(rest) ? INFINITY : fabs(rest));
+    }
+    return worst;
 }
 
-ORACLE void check_vectors(const problem *x)
+CHECK_ORACLE double dot_product(int64_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void check_vectors(const problem *x)
 {
     const int64_t n = x->n;
     const size_t size = x->dtype == HS_FLOAT32 ? 4 : 8;
     const int64_t each = 1 + n / 300; /* pairs of columns of large matrices */
-    for (int side = 0; side <= x->squares; side++)
+    double *bases[2] = {copy_columns(x, 0), copy_columns(x, x->squares)};
+    for (int side = 0; side <= x->squares; side++) {
+        const double *own = bases[side];
+        const double *from = bases[x->squares && !side];
         for (int64_t j = 0; j < n; j++) {
-            double worst = 0;
-            for (int64_t i = 0; i < n; i++) {
-                const double rest = residual(x, side, i, j);
-                worst = fmax(worst, isnan(rest) ? INFINITY : fabs(rest));
-            }
-            CHECK(worst <= allowed_error(x) * x->norm + 1e-320);
-            for (int64_t k = j % each; k <= j; k += each) {
-                double sum = j == k ? -1 : 0;
-                for (int64_t i = 0; i < n; i++)
-                    sum += element(x, side, i, j) * element(x, side, i, k);
-                CHECK(fabs(sum) <= allowed_error(x));
-            }
+            CHECK(residual(x, side, from + j * n, own + j * n, x->value[j]) <=
+                  allowed_error(x) * x->norm + 1e-320);
+            for (int64_t k = j % each; k <= j; k += each)
+                CHECK(fabs(dot_product(n, own + j * n, own + k * n) - (j == k)) <=
+                      allowed_error(x));
             for (int64_t i = n; i < n + GAP; i++) {
                 const unsigned char *at =
                     (unsigned char *)x->z[side] + (size_t)(i + j * (n + GAP)) * size;
                 for (size_t b = 0; b < size; b++) CHECK(at[b] == 0xa5);
             }
         }
+    }
+    free(bases[0]);
+    free(bases[1]);
 }
 
 static void check_matrix(hs_pool *pool, int dtype, int squares, int64_t n, int kind)

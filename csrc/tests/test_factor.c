@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
 #include "check.h"
 #include "domains.h"
 #include "elements.h"
@@ -12,6 +11,7 @@
 #include "late.h"
 #include "run_calls.h"
 #include "scarce.h"
+#include "sets.h"
 
 enum { MAX = 75 };
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
@@ -442,18 +442,6 @@ static void scarce(void)
     for (int32_t kind = 0; kind < 3; kind++) CHECK_SCARCE(scarce_life(2, scarce_factors, &kind), 1);
 }
 
-#ifdef HS_TEST_SCARCE
-/* instruction sets that panels see: 0: none that they know, 1: AVX2, 2: all of this processor */
-static int sets = 2;
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
-
 static void all(hs_pool *pool, int32_t p, int rounds)
 {
     cholesky(pool, p, rounds);
@@ -638,9 +626,7 @@ int main(void)
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
         all(pool, p, CHECK_MANY(24, 12));
-#ifdef HS_TEST_SCARCE
-        for (sets = CHECK_MANY(0, 2); sets < 2; sets++) all(pool, p, 12);
-#endif
+        for (sets = CHECK_MANY(LEAST_SET, 2); sets < 2; sets++) all(pool, p, 12);
         if (p == 3) {
             refusals(pool);
             cancelling(pool);

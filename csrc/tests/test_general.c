@@ -8,8 +8,8 @@
 
 #include "check.h"
 #include "elements.h"
-#include "kernel/kernel.h"
 #include "late.h"
+#include "sets.h"
 #include "spectral/general.h"
 #include "spectral/general_chase.h"
 
@@ -97,7 +97,7 @@ static hs_status run_reduction(hs_pool *pool, problem *p)
 static double epsilon_of(int dtype) { return dtype & 1 ? DBL_EPSILON : FLT_EPSILON; }
 
 /* Returns the norm of Q^H Q - I. */
-static double loss_of_orthogonality(const char *q, int dtype, int64_t n, int64_t ld)
+CHECK_ORACLE double loss_of_orthogonality(const char *q, int dtype, int64_t n, int64_t ld)
 {
     double square = 0;
     for (int64_t j = 0; j < n; j++)
@@ -111,7 +111,7 @@ static double loss_of_orthogonality(const char *q, int dtype, int64_t n, int64_t
 }
 
 /* Returns an element of B, or of the bidiagonal matrix. */
-static double complex band_value(const problem *p, int64_t i, int64_t j)
+CHECK_ORACLE double complex band_value(const problem *p, int64_t i, int64_t j)
 {
     const int64_t b = p->x.width;
     if (i > j || j - i > b) return 0;
@@ -121,7 +121,7 @@ static double complex band_value(const problem *p, int64_t i, int64_t j)
 }
 
 /* Returns the norm of A - U1 B V1^H over that of A. */
-static double relative_residual(const problem *p, const char *a)
+CHECK_ORACLE double relative_residual(const problem *p, const char *a)
 {
     const int dtype = p->x.dtype;
     const int64_t m = p->x.m, n = p->x.n, b = p->x.width;
@@ -272,7 +272,7 @@ static void apply_by_definition(const hs__chased *h, double complex *x)
 
 /* Checks U2 R V2^H against the band. An orthogonal factor of V2 is checked by its product with an
  * identity. */
-static void check_bidiagonal(const band_problem *p, const char *band)
+CHECK_ORACLE void check_bidiagonal(const band_problem *p, const char *band)
 {
     const int dtype = p->x.dtype;
     const int64_t n = p->x.n, b = p->x.width;
@@ -513,18 +513,6 @@ static void check_cancel(hs_pool *pool)
     free_stages(&p, &b);
 }
 
-#ifdef HS_TEST_SETS
-/* instruction sets: 0: none that the engine knows, 1: AVX2, 2: all of this processor */
-static int sets = 2;
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
-
 enum { POOLS = 3 };
 
 /* Shapes of at most so many rows. */
@@ -588,9 +576,7 @@ int main(void)
     for (int i = 0; i < POOLS; i++) check_cancel(pools[i]);
     check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 300), CHECK_MANY(600, 250), 48, 1, 1);
     check_chase(pools, POOLS, HS_FLOAT64, CHECK_MANY(400, 250), 48, 0, 1);
-#ifdef HS_TEST_SETS
-    for (sets = 0; sets < 2; sets++) check_shapes(pools, CHECK_MANY(200, 60));
-#endif
+    for (sets = LEAST_SET; sets < 2; sets++) check_shapes(pools, CHECK_MANY(200, 60));
     for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
     return check_result();
 }

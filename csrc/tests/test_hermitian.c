@@ -102,21 +102,21 @@ static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *option
     return hs__phases_run(pool, options, NULL, 0, hs__hermitian_scratch(h), reduce, x);
 }
 
-static double complex matrix_at(const problem *x, int64_t i, int64_t j)
+CHECK_ORACLE double complex matrix_at(const problem *x, int64_t i, int64_t j)
 {
     if (i < j) return conj(matrix_at(x, j, i));
     const double complex value = get(x->first, x->reduced.dtype, i + j * x->reduced.ld);
     return i == j ? creal(value) : value;
 }
 
-static double complex band_at(const problem *x, int64_t i, int64_t j)
+CHECK_ORACLE double complex band_at(const problem *x, int64_t i, int64_t j)
 {
     if (i < j) return conj(band_at(x, j, i));
     return get(x->reduced.band, x->reduced.dtype, (i - j) + j * x->reduced.band_ld);
 }
 
 /* Checks A Q = Q B and Q^H Q = I, and that the band is as the chase needs it. */
-static void check_decomposition(const problem *x)
+CHECK_ORACLE void check_decomposition(const problem *x)
 {
     const hs__hermitian *h = &x->reduced;
     const int64_t n = h->n;

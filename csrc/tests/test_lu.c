@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
 #include "check.h"
 #include "domains.h"
 #include "hetsched.h"
 #include "late.h"
-#include "run_calls.h"
 #include "leaping.h"
+#include "run_calls.h"
 #include "scarce.h"
+#include "sets.h"
 
 enum { MAX = 70 };
 static const size_t sizes[] = {4, 8, 8, 16};
@@ -899,19 +899,6 @@ static void solve_without_memory(void)
 }
 #endif
 
-#ifdef HS_TEST_SCARCE
-/* Instruction sets that the arithmetic of panels sees (kernels are chosen only once): 0: none that
- * it knows, 1: AVX2, 2: all of this processor. */
-static int sets = 2;
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
-
 /* Solving a system may be the first thing that a process computes: its factors come from
  * elsewhere. */
 static void solve_first(void)
@@ -951,12 +938,10 @@ int main(void)
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
         factors(pool, p, CHECK_MANY(80, 24));
         large(pool);
-#ifdef HS_TEST_SCARCE
-        for (sets = CHECK_MANY(0, 2); sets < 2; sets++) {
+        for (sets = CHECK_MANY(LEAST_SET, 2); sets < 2; sets++) {
             factors(pool, p, 40);
             large(pool);
         }
-#endif
         if (p == 3) {
             systems(pool);
             ties_and_tiny(pool);

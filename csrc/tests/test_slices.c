@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
 #include "check.h"
 #include "hetsched.h"
 #include "run_calls.h"
 #include "scarce.h"
+#include "sets.h"
 
 enum { MAX = 24, ELEMENTS = 6 * MAX * MAX, STEPS = 9, P = 16 };
 
@@ -450,19 +450,6 @@ static void scarce(hs_pool *pool)
     CHECK(run_slices(pool, &x, &run) == HS_ERROR_MEMORY);
 }
 
-#ifdef HS_TEST_SCARCE
-/* instruction sets that the engine sees: 0: none that it knows, 1: AVX2, 2: all of this
- * processor */
-static int sets = 2;
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
-
 int main(void)
 {
     const int32_t cores[] = {0, 1};
@@ -470,9 +457,7 @@ int main(void)
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
         results(pool, p, 150);
-#ifdef HS_TEST_SCARCE
-        for (sets = 0; sets < 2; sets++) results(pool, p, 40);
-#endif
+        for (sets = LEAST_SET; sets < 2; sets++) results(pool, p, 40);
         if (p == 3) {
             overlapping(pool);
             pacing(pool);

@@ -4,23 +4,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernel/kernel.h"
 #include "late.h"
 #include "matrices.h"
 #include "scarce.h"
-
-/* instruction sets that the engine sees: 0: none that it knows, 1: AVX2, 2: all of this
- * processor */
-static int sets = 2;
-#ifdef HS_TEST_SCARCE
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
+#include "sets.h"
 
 enum { ITEMS = 6 };
 static const int64_t size[] = {2, 3};
@@ -607,10 +594,7 @@ int main(void)
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) ||
         !CHECK(hs_pool_create(1, NULL, &alone) == HS_OK))
         return check_result();
-#ifdef HS_TEST_SCARCE
-    for (sets = CHECK_MANY(0, 2); sets < 3; sets++)
-#endif
-    {
+    for (sets = CHECK_MANY(LEAST_SET, 2); sets < 3; sets++) {
         hs_pool *const who = sets == 2 ? pool : alone;
         products(who, sets == 2 ? CHECK_MANY(1, 5) : 5);
         for (int dtype = 0; dtype < 4; dtype++)

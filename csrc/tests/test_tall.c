@@ -7,9 +7,9 @@
 #include "check.h"
 #include "elements.h"
 #include "factor/qr_panel.h"
-#include "kernel/kernel.h"
 #include "late.h"
 #include "scarce.h"
+#include "sets.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
@@ -371,18 +371,6 @@ static hs_status factor_in_little_memory(hs_pool *pool, void *context)
     return status;
 }
 
-#ifdef HS_TEST_SCARCE
-/* instruction sets: 0: none that the engine knows, 1: AVX2, 2: all of this processor */
-static int sets = 2;
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
-
 int main(void)
 {
     hs_pool *pools[3] = {NULL};
@@ -391,13 +379,11 @@ int main(void)
     blocks(CHECK_MANY(400, 8));
     not_numbers();
     ALSO_LATE(talls(pools));
-#ifdef HS_TEST_SCARCE
-    for (sets = CHECK_MANY(0, 2); sets < 2; sets++) {
+    for (sets = CHECK_MANY(LEAST_SET, 2); sets < 2; sets++) {
         blocks(120);
         not_numbers();
         check_same_bits(pools, sets, 1500, 23, 1, 0, 0);
     }
-#endif
     cancelling(pools[2]);
     refusals(pools[2]);
     for (int p = 0; p < 3; p++) hs_pool_destroy(pools[p]);

@@ -5,22 +5,11 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernel/kernel.h"
 #include "late.h"
 #include "matrices.h"
 #include "product/thin.h"
 #include "scarce.h"
-
-static int sets = 2;
-#ifdef HS_TEST_SCARCE
-hs__cpu __real_hs__cpu_detect(void);
-hs__cpu __wrap_hs__cpu_detect(void)
-{
-    const hs__cpu cpu = __real_hs__cpu_detect();
-    return (hs__cpu){
-        .avx2_fma = cpu.avx2_fma && sets > 0, .avx512 = cpu.avx512 && sets > 1, .amd = cpu.amd};
-}
-#endif
+#include "sets.h"
 
 /* Checks a product; returns whether it was a thin one. */
 static int check_multiply(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t k,
@@ -161,9 +150,7 @@ int main(void)
     if (!CHECK(hs_pool_create(3, NULL, &pool) == HS_OK) ||
         !CHECK(hs_pool_create(1, NULL, &alone) == HS_OK))
         return check_result();
-#ifdef HS_TEST_SCARCE
-    for (sets = CHECK_MANY(0, 2); sets < 3; sets++)
-#endif
+    for (sets = CHECK_MANY(LEAST_SET, 2); sets < 3; sets++)
         shapes(sets == 2 ? pool : alone, sets == 2 ? CHECK_MANY(1, 3) : 3);
     ALSO_LATE((whoever(pool, alone, 3000, 1, 400), whoever(pool, alone, 1, 3000, 400),
                whoever(pool, alone, 2, 3, 20000)));
