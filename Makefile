@@ -88,7 +88,7 @@ UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak 
 
 pytest-address: $(VENV)/installed-test build/ctest-address
 	@{ $(BIN)/cmake -S . -B build/ctest-address -DSKBUILD=ON -DPython_EXECUTABLE="$(abspath $(BIN))/python" && \
-	  $(BIN)/cmake --build build/ctest-address --target _hetsched -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
+	  $(BIN)/cmake --build build/ctest-address --target _hetsched hetsched_blas -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
 	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \

@@ -403,7 +403,7 @@ int main(void)
         for (int dtype = HS_FLOAT32; dtype <= HS_FLOAT64; dtype++)
             for (int squares = 0; squares < 2; squares++) {
                 for (int i = p > 1 ? size_count - 2 : 0; i < size_count; i++)
-                    for (int kind = 0; kind < KINDS; kind += CHECK_MANY(1, p > 1 ? 5 : 1))
+                    for (int kind = 0; kind < KINDS; kind += CHECK_MANY(1, sizes[i] > 64 ? 5 : 1))
                         check_matrix(pool, dtype, squares, sizes[i], kind);
                 for (int kind = 0; kind < KINDS; kind += CHECK_MANY(1, 5))
                     ALSO_LATE(check_same_bits(pool, alone, dtype, squares, 261, kind));

@@ -185,8 +185,8 @@ static void check_reductions(hs_pool *const *pools)
 /* Panels enough for several phases of the way back. */
 static void check_late(hs_pool *const *pools)
 {
-    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 300), 16, 0);
-    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 150), 32, 0);
+    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 200), 16, 0);
+    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 120), 32, 0);
 }
 
 /* Scaling by a power of two scales B and leaves Q1 as it is. */

@@ -83,7 +83,7 @@ static int64_t least_of_all(const instance *x, int *order, int k)
 
 static void random_instances(void)
 {
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < CHECK_MANY(1500, 300); round++) {
         instance x = {
             .mode = round % 4, .p = 1 + (int)check_random(P), .n = (int)check_random(N + 1)};
         const int limit = round % 3 ? 6 : 60;
@@ -164,7 +164,7 @@ static void fill_tables(const instance *x, bool free_order, int64_t least[1 << P
 static void many_layers(void)
 {
     static int64_t least[1 << P][MOST + 1];
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < CHECK_MANY(400, 100); round++) {
         instance x = {
             .mode = round % 2, .p = 1 + (int)check_random(P), .n = (int)check_random(MOST + 1)};
         const int slow = 1 << check_random(8);
@@ -209,7 +209,7 @@ static void many_layers(void)
 static void extremes(void)
 {
     const double ends[] = {0x1p-300, 0x1p-200, 1e-9, 1, 3, 1e9, 0x1p200, 0x1p300};
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < CHECK_MANY(2000, 500); round++) {
         enum { MANY = 9 };
         double compute[MANY], send[MANY], start[MANY], received[MANY], end[MANY], relaxed, makespan,
             shares[MANY];
