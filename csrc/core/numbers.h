@@ -12,6 +12,7 @@
 
 static inline int64_t hs__min(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t hs__max(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline size_t hs__larger(size_t x, size_t y) { return x > y ? x : y; }
 
 /* a / b rounded up, and the next multiple of b, for a >= 0 and b > 0; a + b must be in range. */
 static inline int64_t hs__ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -86,13 +86,6 @@ size_t hs__move_bytes(const hs__column_type *t, int64_t m)
            (size_t)m * sizeof(int32_t);
 }
 
-void hs__set_one(const hs__column_type *t, char *at)
-{
-    memset(at, 0, t->element);
-    if (t->real == 8) *(double *)(void *)at = 1.0;
-    else *(float *)(void *)at = 1.0f;
-}
-
 /* ---- products -------------------------------------------------------------------------------- */
 
 void hs__strip_multiply(const hs__column_type *t, const hs__strip_form *f, int64_t rows,

@@ -34,9 +34,6 @@ typedef struct hs__column_type {
 
 void hs__column_type_init(hs__column_type *type, const hs__kernel *kernel, int32_t dtype);
 
-/* Sets an element to 1. */
-void hs__set_one(const hs__column_type *type, char *at);
-
 /* Return the bytes of a packed operand of that depth: of a strip of L, and of columns of U. */
 int64_t hs__l_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);
 int64_t hs__u_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);

@@ -67,7 +67,7 @@ void hs__load_or_identity(const hs__task_data *x, int32_t block, char *work, hs_
         char *slice = hs__slice_at(t, to, j);
         memset(slice, 0, hs__slice_bytes(t, to->m));
         for (int64_t l = 0; l < hs__min(across, to->cols - j) && first + j + l < to->m; l++)
-            hs__set_one(t, slice + ((first + j + l) * across + l) * (int64_t)t->element);
+            hs__set_one(t->dtype, slice + ((first + j + l) * across + l) * (int64_t)t->element);
     }
 }
 

@@ -175,12 +175,7 @@ void hs__qr_apply(const hs__qr_type *type, int64_t rows, int64_t width, const vo
 /* Sets the diagonal of a matrix of zeros to ones. */
 static void set_diagonal(const hs__qr_type *type, int64_t n, void *x, int64_t ld)
 {
-    const float one = 1;
-    const double one_double = 1;
-    const size_t real = hs__real_bytes(type->dtype);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(element_at(type, x, ld, i, i),
-               real == 8 ? (const void *)&one_double : (const void *)&one, real);
+    for (int64_t i = 0; i < n; i++) hs__set_one(type->dtype, element_at(type, x, ld, i, i));
 }
 
 /* Computes columns j .. j + cols - 1 of T V1ᴴ s, where all factors are triangles. c has these

@@ -91,7 +91,7 @@ static int pack_panel(const hs__column_type *t, const hs__packed_panel *p, const
     conjugate.conjugate = 1;
     for (int64_t j = 0; j < width; j++) {
         memset(r->v + j * rows * e, 0, (size_t)(j * e));
-        hs__set_one(t, r->v + (j * rows + j) * e);
+        hs__set_one(t->dtype, r->v + (j * rows + j) * e);
     }
     for (int64_t s = 0, count = hs__strip_count(f, rows, width); s < count; s++) {
         if (hs__attend(self)) return 1;
@@ -380,7 +380,7 @@ static int open_reflectors(hs__task_data *x, int32_t k, char *memory, hs__member
     if (hs__stopped(self)) return 1;
     for (int64_t j = 0; j < width; j++) {
         memset(r.v + j * rows * e, 0, (size_t)(j * e));
-        hs__set_one(t, r.v + (j * rows + j) * e);
+        hs__set_one(t->dtype, r.v + (j * rows + j) * e);
     }
     memset(r.t, 0, (size_t)(width * width * e));
     r.type.vector.dots(rows, width, r.v, rows, width, r.v, rows, r.t, width);
@@ -462,7 +462,7 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     if (qr->n == 0 && identity) {
         hs__scale(qr->dtype, &to, (const double[2]){0.0, 0.0});
         for (int64_t i = 0; i < hs__min(qr->m, cols); i++)
-            hs__set_one(&tasks.x.type, hs__at(&to, i, i));
+            hs__set_one(tasks.x.type.dtype, hs__at(&to, i, i));
     }
     return hs__tasks_apply(&tasks, qr->m, count, cols, hs__tasks_do);
 }

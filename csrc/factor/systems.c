@@ -162,7 +162,7 @@ static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__ma
     for (int64_t i = 0; i < cols && identity; i++) {
         const hs__matrix column = hs__part(b, 0, i, n, 1);
         hs__scale(s->dtype, &column, (const double[2]){0.0, 0.0});
-        hs__set_one(&tasks.x.type, hs__at(b, i, i));
+        hs__set_one(tasks.x.type.dtype, hs__at(b, i, i));
     }
     return substitute_columns(s, a, b);
 }

@@ -226,8 +226,6 @@ static size_t panel_space(const hs__panel_product *x)
     return (hs__panel_bytes(x) + 4095) / 4096 * 4096;
 }
 
-static size_t larger_size(size_t x, size_t y) { return x > y ? x : y; }
-
 /* Raises *tables to the bytes of a band's tables, and the team's needs to what it takes for the
  * band. */
 static hs_status measure_band(const hs__bands *x, hs__team *team, const hs__band *band,
@@ -243,9 +241,9 @@ static hs_status measure_band(const hs__bands *x, hs__team *team, const hs__band
     const int64_t panels =
         hs__ceil_div(product.c.cols, product.panel_cols) * hs__slab_count(&product);
     if (product.buffers > 1 && (x->count > 1 || panels > 1)) team->buffers = 2;
-    *tables = larger_size(*tables, bytes);
-    team->panel_space = larger_size(team->panel_space, panel_space(&product));
-    team->block = larger_size(team->block, hs__block_bytes(&product));
+    *tables = hs__larger(*tables, bytes);
+    team->panel_space = hs__larger(team->panel_space, panel_space(&product));
+    team->block = hs__larger(team->block, hs__block_bytes(&product));
     return HS_OK;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     hs__chased kept;
     hs__divide divide;
     char *z, *c;
-    size_t bytes, scratch;
+    size_t bytes;
 } eigh_job;
 
 static int is_complex(int32_t dtype) { return dtype >= HS_COMPLEX64; }
@@ -88,14 +88,12 @@ static void place_stages(eigh_job *job, char *memory)
     job->bytes = room.bytes;
 }
 
-static size_t larger(size_t x, size_t y) { return x > y ? x : y; }
-
 static size_t scratch_of(const eigh_job *job)
 {
     size_t most = hs__hermitian_scratch(&job->reduction);
-    most = larger(most, hs__chase_scratch(&job->chase));
-    most = larger(most, hs__divide_scratch(&job->divide));
-    return job->eigh->vectors ? larger(most, hs__chased_scratch(&job->kept)) : most;
+    most = hs__larger(most, hs__chase_scratch(&job->chase));
+    most = hs__larger(most, hs__divide_scratch(&job->divide));
+    return job->eigh->vectors ? hs__larger(most, hs__chased_scratch(&job->kept)) : most;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -114,9 +112,7 @@ static void widen_columns(void *context, int32_t task, hs__walk *walk)
     for (int64_t j = first; j < last; j++) {
         const char *from = job->z + (size_t)((x->first + j) * n) * real;
         char *to = job->c + (size_t)(j * n) * 2 * real;
-        memset(to, 0, (size_t)n * 2 * real);
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + (size_t)i * 2 * real, from + (size_t)i * real, real);
+        hs__set_reals(x->dtype, n, to, from);
     }
 }
 

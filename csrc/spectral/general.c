@@ -210,25 +210,6 @@ static worker_room room_of(const hs__general *x, const hs__walk *walk)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static void set_one(const hs__general *x, char *to)
-{
-    const float one = 1;
-    const double one_double = 1;
-    memset(to, 0, hs__element_bytes(x->dtype));
-    memcpy(to, x->dtype & 1 ? (const void *)&one_double : (const void *)&one,
-           hs__real_bytes(x->dtype));
-}
-
-static void conjugate(const hs__general *x, int64_t count, char *elements)
-{
-    float *single = (float *)elements;
-    double *two = (double *)elements;
-    if (x->dtype < HS_COMPLEX64) return;
-    for (int64_t i = 0; i < count; i++)
-        if (x->dtype & 1) two[2 * i + 1] = -two[2 * i + 1];
-        else single[2 * i + 1] = -single[2 * i + 1];
-}
-
 static void clear_band(const hs__general *x, int64_t col, int64_t cols)
 {
     const size_t column = (size_t)x->band_ld * hs__element_bytes(x->dtype);
@@ -247,7 +228,7 @@ static void complete_v(const hs__general *x, const hs__matrix *v)
 {
     for (int64_t j = 0; j < v->cols; j++) {
         memset(hs__at(v, 0, j), 0, (size_t)hs__min(j, v->rows) * (size_t)v->element);
-        if (j < v->rows) set_one(x, hs__at(v, j, j));
+        if (j < v->rows) hs__set_one(x->dtype, hs__at(v, j, j));
     }
 }
 
@@ -290,11 +271,12 @@ static void factor_rows(const reduction_step *s, hs__walk *walk)
     const hs__matrix adjoint = s->right_v, t = right_t(s);
     const hs__common common[] = {right_factor(s), right_adjoint(s)};
     hs__copy(NULL, adjoint, hs__transposed(part_of_a(x, s->first, col, s->cols, s->rest)));
-    for (int64_t j = 0; j < s->cols; j++) conjugate(x, s->rest, hs__at(&adjoint, 0, j));
+    for (int64_t j = 0; j < s->cols; j++)
+        hs__conjugate_elements(x->dtype, s->rest, hs__at(&adjoint, 0, j));
     if (factor_panel(x, &adjoint, &t, walk)) return;
     clear_band(x, col, s->next);
     for (int64_t j = 0; j < s->cols; j++) {
-        conjugate(x, hs__min(j + 1, s->rest), hs__at(&adjoint, 0, j));
+        hs__conjugate_elements(x->dtype, hs__min(j + 1, s->rest), hs__at(&adjoint, 0, j));
         for (int64_t i = 0; i <= j && i < s->rest; i++)
             memcpy(band_at(x, s->first + j, col + i), hs__at(&adjoint, i, j),
                    (size_t)adjoint.element);

@@ -151,13 +151,7 @@ static void copy_element(int32_t dtype, const char *from, char *to, int real)
 /* Sets the diagonal of a matrix to ones; the stride between its elements is in bytes. */
 static void set_ones(int32_t dtype, int64_t count, char *x, int64_t stride)
 {
-    const float single = 1;
-    const double twice = 1;
-    for (int64_t i = 0; i < count; i++, x += stride) {
-        memset(x, 0, hs__element_bytes(dtype));
-        if (dtype & 1) memcpy(x, &twice, sizeof twice);
-        else memcpy(x, &single, sizeof single);
-    }
+    for (int64_t i = 0; i < count; i++) hs__set_one(dtype, x + i * stride);
 }
 
 /* Factors a panel. The phases that follow take V and T by rows. */

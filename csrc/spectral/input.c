@@ -25,15 +25,6 @@ static double largest_of(int32_t dtype, int64_t count, const char *reals)
     return most + zero;
 }
 
-static void conjugate_elements(int32_t dtype, int64_t count, char *elements)
-{
-    double *two = (double *)(void *)elements;
-    float *one = (float *)(void *)elements;
-    for (int64_t i = 0; i < count; i++)
-        if (dtype & 1) two[2 * i + 1] = -two[2 * i + 1];
-        else one[2 * i + 1] = -one[2 * i + 1];
-}
-
 static hs__matrix columns_of_task(const hs__matrix *all, int32_t task)
 {
     const int64_t col = (int64_t)task * COLS;
@@ -54,7 +45,7 @@ static void load_columns(void *context, int32_t task, hs__walk *walk)
     for (int64_t j = 0; j < to.cols && !hs__stopped(&walk->self); j++) {
         const int64_t above = x->lower ? j : 0;
         char *column = hs__at(&to, above, j);
-        if (x->conjugate) conjugate_elements(x->dtype, to.rows - above, column);
+        if (x->conjugate) hs__conjugate_elements(x->dtype, to.rows - above, column);
         const double own = largest_of(x->dtype, reals * (to.rows - above), column);
         most = fmax(most, own);
         zero += 0.0 * own;

@@ -39,7 +39,7 @@ typedef struct {
     hs__general_band chase;
     hs__bidiagonal bidiagonal;
     svd_side side[2]; /* left and right */
-    size_t bytes, scratch;
+    size_t bytes;
 } svd_job;
 
 /* Says which vectors of the job's matrix are wanted, and where they go. */
@@ -134,14 +134,12 @@ static void place_stages(svd_job *job, char *memory)
     job->bytes = room.bytes;
 }
 
-static size_t larger(size_t x, size_t y) { return x > y ? x : y; }
-
 static size_t scratch_of(const svd_job *job)
 {
     size_t most = hs__general_scratch(&job->reduction);
-    most = larger(most, hs__general_band_scratch(&job->chase));
-    most = larger(most, hs__bidiagonal_scratch(&job->bidiagonal));
-    return job->chase.left ? larger(most, hs__chased_scratch(&job->side[0].kept)) : most;
+    most = hs__larger(most, hs__general_band_scratch(&job->chase));
+    most = hs__larger(most, hs__bidiagonal_scratch(&job->bidiagonal));
+    return job->chase.left ? hs__larger(most, hs__chased_scratch(&job->side[0].kept)) : most;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -160,31 +158,17 @@ static void begin_columns(void *context, int32_t task, hs__walk *walk)
 {
     const side_task *x = context;
     const hs__matrix *c = &x->side->c;
+    const int32_t dtype = x->job->dtype;
     const int64_t first = (int64_t)task * COLS, last = hs__min(first + COLS, c->cols);
     const int64_t n = x->job->cols;
-    const size_t real = hs__real_bytes(x->job->dtype);
-    const float one = 1;
-    const double one_double = 1;
     (void)walk;
     for (int64_t j = first; j < last; j++) {
-        memset(hs__at(c, 0, j), 0, (size_t)c->rows * (size_t)c->element);
-        if (j >= n) {
-            const void *from = x->job->dtype & 1 ? (const void *)&one_double : (const void *)&one;
-            memcpy(hs__at(c, j, j), from, real);
-            continue;
-        }
-        const char *from = x->side->z + (size_t)(j * n) * real;
-        for (int64_t i = 0; i < n; i++) memcpy(hs__at(c, i, j), from + (size_t)i * real, real);
+        const size_t before = (size_t)(j * n) * hs__real_bytes(dtype);
+        const int64_t from = j < n ? n : 0; /* the row from which on there are zeros */
+        memset(hs__at(c, from, j), 0, (size_t)((c->rows - from) * c->element));
+        if (j < n) hs__set_reals(dtype, n, hs__at(c, 0, j), x->side->z + before);
+        else hs__set_one(dtype, hs__at(c, j, j));
     }
-}
-
-static void conjugate_column(const hs__matrix *c, int64_t col, int32_t dtype)
-{
-    double *two = (double *)(void *)hs__at(c, 0, col);
-    float *one = (float *)(void *)hs__at(c, 0, col);
-    for (int64_t i = 0; i < c->rows; i++)
-        if (dtype & 1) two[2 * i + 1] = -two[2 * i + 1];
-        else one[2 * i + 1] = -one[2 * i + 1];
 }
 
 static void store_columns(void *context, int32_t task, hs__walk *walk)
@@ -194,7 +178,7 @@ static void store_columns(void *context, int32_t task, hs__walk *walk)
     const int64_t first = (int64_t)task * COLS, cols = hs__min(COLS, c->cols - first);
     const int conjugates = x->side->adjoint && x->job->dtype >= HS_COMPLEX64;
     for (int64_t j = first; j < first + cols && conjugates; j++)
-        conjugate_column(c, j, x->job->dtype);
+        hs__conjugate_elements(x->job->dtype, c->rows, hs__at(c, 0, j));
     hs__copy(&walk->self, hs__part(&x->side->to, 0, first, c->rows, cols),
              hs__part(c, 0, first, c->rows, cols));
 }

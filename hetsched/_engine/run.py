@@ -202,6 +202,14 @@ def address(array: NDArray[Any]) -> Any:
     return ffi.cast("void *", array.ctypes.data)
 
 
+def operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
+    """Address of a matrix, and its strides in elements; null and zeros for None."""
+    if array is None:
+        return ffi.NULL, 0, 0
+    rows, cols = (stride // array.itemsize for stride in array.strides)
+    return ffi.cast("void *", array.ctypes.data), rows, cols
+
+
 def line_start(memory: NDArray[np.uint8]) -> int:
     """Index of the first byte of an array that starts a cache line."""
     return -int(ffi.cast("uintptr_t", ffi.from_buffer(memory))) % 64

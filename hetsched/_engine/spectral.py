@@ -8,19 +8,7 @@ from numpy.typing import NDArray
 
 from .dtypes import CODES
 from .ffi import ffi, lib
-from .run import Poll, Threads, finish
-
-
-def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
-    """Address and strides, in elements; null and zeros for None."""
-    if array is None:
-        return ffi.NULL, 0, 0
-    rows, cols = (stride // array.itemsize for stride in array.strides)
-    return ffi.cast("void *", array.ctypes.data), rows, cols
-
-
-def _pointer(array: NDArray[Any]) -> Any:
-    return ffi.cast("void *", array.ctypes.data)
+from .run import Poll, Threads, address, finish, operand
 
 
 def eigh(
@@ -41,10 +29,10 @@ def eigh(
     fields = (
         CODES[a.dtype.num],
         len(a),
-        *_operand(a),
+        *operand(a),
         upper,
-        _pointer(values),
-        *_operand(vectors),
+        address(values),
+        *operand(vectors),
         first,
         count,
     )
@@ -64,13 +52,13 @@ def svd(
     poll: Poll,
 ) -> bool:
     """hs_run_svd: whether the matrix is finite. The arrays are as for `eigh`."""
-    left, *left_strides = _operand(u)
-    right, *right_strides = _operand(vh)
+    left, *left_strides = operand(u)
+    right, *right_strides = operand(vh)
     fields = (
         CODES[a.dtype.num],
         *a.shape,
-        *_operand(a),
-        _pointer(values),
+        *operand(a),
+        address(values),
         left,
         0 if u is None else u.shape[1],
         *left_strides,

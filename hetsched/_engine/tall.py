@@ -9,15 +9,7 @@ from numpy.typing import NDArray
 
 from .dtypes import CODES
 from .ffi import doubles, ffi, lib, or_null
-from .run import Poll, Threads, finish
-
-
-def _operand(array: NDArray[Any] | None) -> tuple[Any, int, int]:
-    """Address and strides, in elements; null and zeros for None."""
-    if array is None:
-        return ffi.NULL, 0, 0
-    rows, cols = (stride // array.itemsize for stride in array.strides)
-    return ffi.cast("void *", array.ctypes.data), rows, cols
+from .run import Poll, Threads, finish, operand
 
 
 def tall_qr(
@@ -35,7 +27,7 @@ def tall_qr(
     residuals is (k,) and contiguous.
     """
     k = 0 if b is None else b.shape[1]
-    operands = [_operand(array) for array in (a, q, r, b, c)]
+    operands = [operand(array) for array in (a, q, r, b, c)]
     fields = (
         CODES[a.dtype.num],
         *a.shape,
