@@ -1,8 +1,9 @@
 """Eigenvalues of Hermitian matrices, singular values, and what follows from them.
 
-The engine decomposes matrices from tuning.SPECTRAL_ORDER on; smaller ones, and matrices with NaN or
-infinities, are NumPy's. The engine also makes tall matrices small by QR, reduces generalised
-problems by Cholesky, and multiplies.
+The engine decomposes matrices from tuning.SPECTRAL_ORDER on, and tuning.EIGENVALUES_ORDER for the
+eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's. The
+engine also makes tall matrices small by QR, reduces generalised problems by Cholesky, and
+multiplies.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def eigh(
 
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
     """Of each matrix of a stack."""
-    if a.shape[-1] < tuning.SPECTRAL_ORDER:
+    if a.shape[-1] < (tuning.SPECTRAL_ORDER if a.dtype.kind == "c" else tuning.EIGENVALUES_ORDER):
         return np.linalg.eigvalsh(a, "L" if lower else "U")
 
     def one(x: Array) -> tuple[Array, ...]:

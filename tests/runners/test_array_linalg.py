@@ -44,6 +44,7 @@ def taken(monkeypatch):
     seen = []
     monkeypatch.setattr(hetsched.runners.array_linalg, "FEW_ROWS", 0)
     monkeypatch.setattr(tuning, "SPECTRAL_ORDER", 1)
+    monkeypatch.setattr(tuning, "EIGENVALUES_ORDER", 1)
 
     def watch(module, name):
         own = getattr(module, name)

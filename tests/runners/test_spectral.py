@@ -24,6 +24,7 @@ def small(request, monkeypatch):
     monkeypatch.setattr(spectral, "_LEAST", 1.0)
     if request.param == "the engine's":
         monkeypatch.setattr(tuning, "SPECTRAL_ORDER", 0)
+        monkeypatch.setattr(tuning, "EIGENVALUES_ORDER", 0)
 
 
 def random(shape, dtype, seed=0):
