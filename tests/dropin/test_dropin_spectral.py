@@ -171,17 +171,45 @@ def test_tall_and_wide_matrices(ours, letter, shape):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("shape", [(60, 40), (100, 40), (40, 60)])
+@pytest.mark.parametrize("shape", [(60, 40), (100, 40), (40, 60), (40, 100), (50, 50), (1, 3), (2, 1)])
 @pytest.mark.parametrize("routine", SVD)
-def test_vectors_in_the_place_of_the_matrix_are_forwarded(ours, letter, shape, routine):
+def test_vectors_in_the_place_of_the_matrix(ours, letter, shape, routine):
+    """The vectors are those of an array of their own, and nothing beyond them is written."""
     lapack, (m, n) = Lapack(ours, "wheel64"), shape
+    short = min(shape)
     a = calls.random(np.random.default_rng(n), letter, *shape)
-    for jobs in ("O",) if routine == "gesdd" else ("OS", "ON", "SO"):
+    for jobs in ("O",) if routine == "gesdd" else ("OS", "OA", "ON", "SO", "AO", "NO"):
+        on_the_left = jobs[0] == "O" and (routine == "gesvd" or m >= n)
+        A, B = Guarded(a), Guarded(a)
+        made = svd_arguments(letter, lapack.integer, routine, jobs, A)
+        assert lapack(letter, routine, *made.arguments) == 0
+        other = svd_arguments(letter, lapack.integer, routine, jobs.replace("O", "S"), B)
+        assert lapack(letter, routine, *other.arguments) == 0
+        np.testing.assert_array_equal(made.s.values, other.s.values)
+        if on_the_left:
+            np.testing.assert_array_equal(A.values[:, :short], other.u.values)
+        else:
+            np.testing.assert_array_equal(A.values[:short], other.vt.values)
+        for job, mine, theirs in zip(jobs, (made.u, made.vt), (other.u, other.vt), strict=False):
+            if job in "SA":
+                np.testing.assert_array_equal(mine.values, theirs.values)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", SVD)
+@pytest.mark.parametrize("values", [np.eye, lambda *shape: np.zeros(shape)])
+def test_equal_singular_values_have_the_same_vectors_for_each_job(ours, letter, routine, values):
+    """All bases are right there, but the calls of a program must agree on one."""
+    lapack = Lapack(ours, "wheel64")
+    a = values(30, 23).astype(LETTERS[letter])
+    found = []
+    for jobs in ("S", "O", "A") if routine == "gesdd" else ("SS", "OS", "AA"):
         A = Guarded(a)
         made = svd_arguments(letter, lapack.integer, routine, jobs, A)
         assert lapack(letter, routine, *made.arguments) == 0
-        assert not np.array_equal(A.values, a)
-        near_size(of_vector(made.s), np.linalg.svd(wide(a), compute_uv=False), letter, max(m, n))
+        u = A.values if jobs[0] == "O" else made.u.values[:, :23]
+        found.append((u.tolist(), made.vt.values.tolist()))
+    assert found[0] == found[1] == found[2]
 
 
 # ---- numbers at the limits -----------------------------------------------------------------------
