@@ -1,5 +1,5 @@
-/* Eigenvalues of symmetric and Hermitian matrices, and singular values, computed by the engine
- * (hetsched/spectral.h). A tall or wide matrix is made square by a QR factorisation first.
+/* Eigenvalues of symmetric and Hermitian matrices and of pairs of them, and singular values,
+ * computed by the engine (hetsched/spectral.h). A tall or wide matrix is made square by a QR factorisation first.
  *
  * The functions of LAPACK differ in the places of their arguments. These are numbered from 1, as in
  * LAPACK's documentation. */
@@ -10,6 +10,7 @@
 
 #include "blas/drivers.h"
 #include "blas/gate.h"
+#include "blas/generalised.h"
 #include "blas/names.h"
 #include "blas/operand.h"
 #include "blas/orthogonal.h"
@@ -48,7 +49,7 @@ static void set_integer(const arguments *given, int place, int64_t index, int64_
 static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 /* Ends a call. A matrix with NaN or infinities, for which the engine finds nothing, is left to the
- * library behind. */
+ * library behind. So is a pair of which the second matrix is not definite: info tells its minor. */
 static int end_decomposition(hs__call *call, hs_status status, int failed)
 {
     return hs__end_call(call, !status && failed ? HS_ERROR_VALUE : status);
@@ -93,20 +94,32 @@ static int have_room(const sizes *given, sizes least)
 /* Returns how many sizes an eigenproblem has as arguments. */
 static int count_eigen_sizes(int32_t routine)
 {
-    if (routine == HS__SYEV || routine == HS__HEEV) return 1;
-    return routine == HS__SYEVD || routine == HS__SYEVR ? 2 : 3;
+    switch (routine) {
+    case HS__SYEV:
+    case HS__HEEV:
+    case HS__SYGV:
+    case HS__HEGV: return 1;
+    case HS__SYEVD:
+    case HS__SYEVR:
+    case HS__SYGVD: return 2;
+    default: return 3;
+    }
 }
 
 /* Returns the sizes that LAPACK needs for an eigenproblem of order n > 1. */
 static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
 {
     switch (routine) {
-    case HS__SYEV: return (sizes){.of = {3 * n - 1}};
-    case HS__HEEV: return (sizes){.of = {2 * n - 1}};
+    case HS__SYEV:
+    case HS__SYGV: return (sizes){.of = {3 * n - 1}};
+    case HS__HEEV:
+    case HS__HEGV: return (sizes){.of = {2 * n - 1}};
     case HS__SYEVD:
+    case HS__SYGVD:
         if (!vectors) return (sizes){.of = {2 * n + 1, 1}};
         return (sizes){.of = {1 + 6 * n + 2 * n * n, 3 + 5 * n}};
     case HS__HEEVD:
+    case HS__HEGVD:
         if (!vectors) return (sizes){.of = {n + 1, n, 1}};
         return (sizes){.of = {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n}};
     case HS__SYEVR: return (sizes){.of = {26 * n, 10 * n}};
@@ -188,6 +201,37 @@ static int take_eigh(const arguments *given)
     const hs_status status = hs_run_eigh(call.pool, &eigh, NULL, NULL);
     if (!status && !eigh.failed && is_separate) describe_vectors(given, n, vectors);
     return end_decomposition(&call, status, eigh.failed);
+}
+
+/* The same for a pair of matrices. */
+static int take_pair(const arguments *given)
+{
+    enum { KIND = 1, JOB, TRIANGLE, N, A, LDA, B, LDB, W, WORK, LWORK };
+    hs__entry *entry = given->entry;
+    const int64_t kind = read_integer(given, KIND), n = read_integer(given, N);
+    const char job = read_letter(given, JOB, "NV");
+    const char triangle = read_letter(given, TRIANGLE, "LU");
+    const int64_t lda = read_integer(given, LDA), ldb = read_integer(given, LDB);
+    const int vectors = job == 'V';
+    const sizes room = read_sizes(given, LWORK, count_eigen_sizes(entry->routine));
+    if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
+    if (kind < 1 || kind > 3 || !job || !triangle || n < 2 || n > INT32_MAX ||
+        !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) ||
+        !have_room(&room, eigen_sizes(entry->routine, vectors, n)))
+        return hs__refuse_call(entry, cube(n));
+    hs__call call;
+    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n),
+                               alone_eigh(entry->routine, vectors, n)))
+        return 0;
+    hs__pair pair = {.dtype = entry->dtype,
+                     .kind = (int)kind,
+                     .upper = triangle == 'U',
+                     .vectors = vectors,
+                     .a = hs__stored(entry->dtype, find_array(given, A), n, n, lda),
+                     .b = hs__stored(entry->dtype, find_array(given, B), n, n, ldb),
+                     .values = find_array(given, W)};
+    const hs_status status = hs__solve_pair(call.pool, call.speeds, &pair);
+    return end_decomposition(&call, status, pair.failed);
 }
 
 /* ---- singular values ------------------------------------------------------------------------- */
@@ -352,6 +396,13 @@ static int take_svd(const arguments *given)
 int hs__take_spectral(hs__entry *entry, const void *const *at)
 {
     const arguments given = {entry, at};
-    const int is_svd = entry->routine == HS__GESDD || entry->routine == HS__GESVD;
-    return is_svd ? take_svd(&given) : take_eigh(&given);
+    switch (entry->routine) {
+    case HS__GESDD:
+    case HS__GESVD: return take_svd(&given);
+    case HS__SYGV:
+    case HS__HEGV:
+    case HS__SYGVD:
+    case HS__HEGVD: return take_pair(&given);
+    default: return take_eigh(&given);
+    }
 }

@@ -1,4 +1,5 @@
-/* Eigenvalues of symmetric and Hermitian matrices, and singular values, computed by the engine. */
+/* Eigenvalues of symmetric and Hermitian matrices and of pairs of them, and singular values,
+ * computed by the engine. */
 #ifndef HS_BLAS_SPECTRAL_H
 #define HS_BLAS_SPECTRAL_H
 
