@@ -159,11 +159,12 @@ static void describe_vectors(const arguments *given, int64_t n, int vectors)
 }
 
 /* Returns the multiply-adds that decide about a call on one thread (gate.h). By syevd, one worker
- * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times. */
+ * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times, and by
+ * sygvd 0.9 to 1.1 times. */
 static double alone_eigh(int32_t routine, int vectors, int64_t n)
 {
     if (!vectors) return cube(n) < values_alone ? -1.0 : cube(n);
-    return routine == HS__SYEVD ? -1.0 : cube(n);
+    return routine == HS__SYEVD || routine == HS__SYGVD ? -1.0 : cube(n);
 }
 
 static int take_eigh(const arguments *given)
