@@ -365,17 +365,19 @@ def test_very_small_and_large_numbers(ours, letter, power, shape):
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("routine", EIGH + SVD)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_a_matrix_with_nan_is_forwarded_as_it_was(ours, letter, routine, wrong):
+@pytest.mark.parametrize("jobs", ["NN", "OS"])
+def test_a_matrix_with_nan_is_forwarded_as_it_was(ours, letter, routine, wrong, jobs):
     lapack, n = Lapack(ours, "wheel64"), 60
     found = []
     for call in (lapack, lapack.behind):
         a = hermitian(np.random.default_rng(n), letter, n)
         a[30, 30] = wrong
         if routine in EIGH:
-            made = eigh_arguments(letter, lapack.integer, routine, "N", "L", Guarded(a))
+            job = "N" if jobs == "NN" else "V"
+            made = eigh_arguments(letter, lapack.integer, routine, job, "L", Guarded(a))
             info, values = call(letter, routine, *made.arguments), made.w
         else:
-            made = svd_arguments(letter, lapack.integer, routine, "NN", Guarded(a))
+            made = svd_arguments(letter, lapack.integer, routine, jobs, Guarded(a))
             info, values = call(letter, routine, *made.arguments), made.s
         found.append((info, np.isnan(values.values).tolist() if info == 0 else None))
     assert found[0] == found[1]
