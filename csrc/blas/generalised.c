@@ -88,8 +88,8 @@ static hs_status factor_b(const pair_job *job)
     return status;
 }
 
-/* Sets *c to L^-1 A L^-H, of which all elements are computed: X = L^-1 A, then L^-1 X^H in the place
- * of X^H, which is a transpose of conj(X). */
+/* Sets *c to L^-1 A L^-H, of which all elements are computed: X = L^-1 A, then L^-1 X^H in the
+ * place of X^H, which is a transpose of conj(X). */
 static hs_status divide_by_factor(const pair_job *job, hs__matrix *c)
 {
     *c = job->c;

@@ -19,8 +19,8 @@ typedef struct hs__pair {
     void *values;
 } hs__pair;
 
-/* Computes the values, and vectors if they are wanted, by the Cholesky factor of B. With an error or
- * if it has failed, A and B are as before. O(n^3), and memory for about 8 n^2 elements.
+/* Computes the values, and vectors if they are wanted, by the Cholesky factor of B. With an error
+ * or if it has failed, A and B are as before. O(n^3), and memory for about 8 n^2 elements.
  *   speeds  of the pool's workers, or NULL */
 hs_status hs__solve_pair(hs_pool *pool, const double *speeds, hs__pair *pair);
 

@@ -1,5 +1,6 @@
 /* Eigenvalues of symmetric and Hermitian matrices and of pairs of them, and singular values,
- * computed by the engine (hetsched/spectral.h). A tall or wide matrix is made square by a QR factorisation first.
+ * computed by the engine (hetsched/spectral.h). A tall or wide matrix is made square by a QR
+ * factorisation first.
  *
  * The functions of LAPACK differ in the places of their arguments. These are numbered from 1, as in
  * LAPACK's documentation. */
@@ -159,8 +160,8 @@ static void describe_vectors(const arguments *given, int64_t n, int vectors)
 }
 
 /* Returns the multiply-adds that decide about a call on one thread (gate.h). By syevd, one worker
- * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times, and by
- * sygvd 0.9 to 1.1 times. */
+ * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times,
+ * and by sygvd 0.9 to 1.1 times. */
 static double alone_eigh(int32_t routine, int vectors, int64_t n)
 {
     if (!vectors) return cube(n) < values_alone ? -1.0 : cube(n);
