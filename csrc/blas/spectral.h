@@ -9,7 +9,7 @@
  * what describes them (m, isuppz). Not info, nor the sizes in the workspaces. Returns whether it has
  * done so; if not, it has changed nothing but arrays for results, so that the library behind can
  * compute the call.
- *   arguments  all arguments of the function, in their order */
-int hs__take_spectral(hs__entry *entry, const void *const *arguments);
+ *   at  all arguments of the function, in their order */
+int hs__take_spectral(hs__entry *entry, const void *const *at);
 
 #endif
