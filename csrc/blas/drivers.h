@@ -22,6 +22,10 @@
     COMPLEX(heevd, HEEVD, 13, 2, 3, 3, 8) \
     REAL(syevr, SYEVR, 21, 3, 4, 4, 18) \
     COMPLEX(heevr, HEEVR, 23, 3, 4, 4, 18) \
+    REAL(sygv, SYGV, 12, 2, 4, 4, 11) \
+    COMPLEX(hegv, HEGV, 13, 2, 4, 4, 11) \
+    REAL(sygvd, SYGVD, 14, 2, 4, 4, 11) \
+    COMPLEX(hegvd, HEGVD, 16, 2, 4, 4, 11) \
     ALL(gesdd, GESDD, 14, 15, 1, 2, 3, 12) \
     ALL(gesvd, GESVD, 14, 15, 2, 3, 4, 13)
 
@@ -29,10 +33,6 @@
     /* symmetric eigenproblems */ \
     REAL(syevx, 20, 3, 4, 4) \
     COMPLEX(heevx, 21, 3, 4, 4) \
-    REAL(sygv, 12, 2, 4, 4) \
-    COMPLEX(hegv, 13, 2, 4, 4) \
-    REAL(sygvd, 14, 2, 4, 4) \
-    COMPLEX(hegvd, 16, 2, 4, 4) \
     REAL(sygvx, 23, 3, 5, 5) \
     COMPLEX(hegvx, 24, 3, 5, 5) \
     REAL(sygst, 8, 1, 3, 3) \

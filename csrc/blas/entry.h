@@ -36,6 +36,10 @@ typedef enum hs__routine {
     HS__HEEVD,
     HS__SYEVR,
     HS__HEEVR,
+    HS__SYGV,
+    HS__HEGV,
+    HS__SYGVD,
+    HS__HEGVD,
     HS__GESDD,
     HS__GESVD,
     HS__ROUTINES

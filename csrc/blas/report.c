@@ -140,7 +140,9 @@ static const int families[] = {
     [HS__POTRF] = FACTORISATIONS, [HS__GEQRF] = FACTORISATIONS, [HS__ORGQR] = FACTORISATIONS,
     [HS__ORMQR] = FACTORISATIONS, [HS__SYEV] = DECOMPOSITIONS,  [HS__HEEV] = DECOMPOSITIONS,
     [HS__SYEVD] = DECOMPOSITIONS, [HS__HEEVD] = DECOMPOSITIONS, [HS__SYEVR] = DECOMPOSITIONS,
-    [HS__HEEVR] = DECOMPOSITIONS, [HS__GESDD] = DECOMPOSITIONS, [HS__GESVD] = DECOMPOSITIONS,
+    [HS__HEEVR] = DECOMPOSITIONS, [HS__SYGV] = DECOMPOSITIONS,  [HS__HEGV] = DECOMPOSITIONS,
+    [HS__SYGVD] = DECOMPOSITIONS, [HS__HEGVD] = DECOMPOSITIONS, [HS__GESDD] = DECOMPOSITIONS,
+    [HS__GESVD] = DECOMPOSITIONS,
 };
 _Static_assert(sizeof families / sizeof *families == HS__ROUTINES, "a family for each");
 
@@ -148,7 +150,8 @@ _Static_assert(sizeof families / sizeof *families == HS__ROUTINES, "a family for
 static const struct {
     const char *driver, *known;
 } known_names[] = {{"syevd", "eigh"}, {"heevd", "eigh"}, {"syevr", "eigh"}, {"heevr", "eigh"},
-                   {"gesdd", "svd"},  {"gesvd", "svd"},  {"geev", "eig"},   {"gelsd", "lstsq"}};
+                   {"sygvd", "eigh"}, {"hegvd", "eigh"}, {"gesdd", "svd"},  {"gesvd", "svd"},
+                   {"geev", "eig"},   {"gelsd", "lstsq"}};
 
 /* Sums over a record. */
 typedef struct {

@@ -1,10 +1,10 @@
 /* Names of routines and drivers. */
 #include "blas/drivers.h"
 
-const char *const hs__routine_names[] = {"gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs",
-                                         "gesv",  "getri", "potrf", "potrs", "posv",  "trtrs",
-                                         "geqrf", "orgqr", "ormqr", "gels",  "syev",  "heev",
-                                         "syevd", "heevd", "syevr", "heevr", "gesdd", "gesvd"};
+const char *const hs__routine_names[] = {
+    "gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs", "gesv",  "getri", "potrf", "potrs",
+    "posv",  "trtrs", "geqrf", "orgqr", "ormqr", "gels",  "syev",  "heev",  "syevd", "heevd",
+    "syevr", "heevr", "sygv",  "hegv",  "sygvd", "hegvd", "gesdd", "gesvd"};
 _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
                "a name for each");
 

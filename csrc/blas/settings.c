@@ -30,7 +30,8 @@ int hs__counting;
 #define NEVER INFINITY
 #define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}
 /* For eigenvalues and singular values: cubes of the order, or of the smaller side, on one thread
- * measured on an Intel Xeon (family 6, model 167), at 200, 300, 500 and 1000. See spectral.c, too. */
+ * measured on an Intel Xeon (family 6, model 167), at 200, 300, 500 and 1000, of pairs at 200, 300
+ * and 500. See spectral.c, too. */
 #define SPECTRAL(ALONE) SIZES(2.7e7, ALONE)
 _Static_assert(HS__SPECTRAL_ORDER == 300, "2.7e7 is its cube");
 hs__least hs__least_volumes[HS__ROUTINES][4] = {
@@ -58,6 +59,10 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__HEEVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__SYEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__HEEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__SYGV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__HEGV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__SYGVD] = {SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9)},
+    [HS__HEGVD] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(2.7e7)},
     [HS__GESDD] = {SPECTRAL(1.25e8), SPECTRAL(2.7e7), SPECTRAL(1e9), SPECTRAL(1.25e8)},
     [HS__GESVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)}};
 

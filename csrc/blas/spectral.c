@@ -1,5 +1,6 @@
-/* Eigenvalues of symmetric and Hermitian matrices, and singular values, computed by the engine
- * (hetsched/spectral.h). A tall or wide matrix is made square by a QR factorisation first.
+/* Eigenvalues of symmetric and Hermitian matrices and of pairs of them, and singular values,
+ * computed by the engine (hetsched/spectral.h). A tall or wide matrix is made square by a QR
+ * factorisation first.
  *
  * The functions of LAPACK differ in the places of their arguments. These are numbered from 1, as in
  * LAPACK's documentation. */
@@ -10,6 +11,7 @@
 
 #include "blas/drivers.h"
 #include "blas/gate.h"
+#include "blas/generalised.h"
 #include "blas/names.h"
 #include "blas/operand.h"
 #include "blas/orthogonal.h"
@@ -48,7 +50,7 @@ static void set_integer(const arguments *given, int place, int64_t index, int64_
 static double cube(int64_t n) { return (double)n * (double)n * (double)n; }
 
 /* Ends a call. A matrix with NaN or infinities, for which the engine finds nothing, is left to the
- * library behind. */
+ * library behind. So is a pair of which the second matrix is not definite: info tells its minor. */
 static int end_decomposition(hs__call *call, hs_status status, int failed)
 {
     return hs__end_call(call, !status && failed ? HS_ERROR_VALUE : status);
@@ -93,20 +95,32 @@ static int have_room(const sizes *given, sizes least)
 /* Returns how many sizes an eigenproblem has as arguments. */
 static int count_eigen_sizes(int32_t routine)
 {
-    if (routine == HS__SYEV || routine == HS__HEEV) return 1;
-    return routine == HS__SYEVD || routine == HS__SYEVR ? 2 : 3;
+    switch (routine) {
+    case HS__SYEV:
+    case HS__HEEV:
+    case HS__SYGV:
+    case HS__HEGV: return 1;
+    case HS__SYEVD:
+    case HS__SYEVR:
+    case HS__SYGVD: return 2;
+    default: return 3;
+    }
 }
 
 /* Returns the sizes that LAPACK needs for an eigenproblem of order n > 1. */
 static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
 {
     switch (routine) {
-    case HS__SYEV: return (sizes){.of = {3 * n - 1}};
-    case HS__HEEV: return (sizes){.of = {2 * n - 1}};
+    case HS__SYEV:
+    case HS__SYGV: return (sizes){.of = {3 * n - 1}};
+    case HS__HEEV:
+    case HS__HEGV: return (sizes){.of = {2 * n - 1}};
     case HS__SYEVD:
+    case HS__SYGVD:
         if (!vectors) return (sizes){.of = {2 * n + 1, 1}};
         return (sizes){.of = {1 + 6 * n + 2 * n * n, 3 + 5 * n}};
     case HS__HEEVD:
+    case HS__HEGVD:
         if (!vectors) return (sizes){.of = {n + 1, n, 1}};
         return (sizes){.of = {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n}};
     case HS__SYEVR: return (sizes){.of = {26 * n, 10 * n}};
@@ -146,11 +160,12 @@ static void describe_vectors(const arguments *given, int64_t n, int vectors)
 }
 
 /* Returns the multiply-adds that decide about a call on one thread (gate.h). By syevd, one worker
- * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times. */
+ * took up to 1.5 times as long for real eigenvectors as OpenBLAS, at order 1000 still 1.1 times,
+ * and by sygvd 0.9 to 1.1 times. */
 static double alone_eigh(int32_t routine, int vectors, int64_t n)
 {
     if (!vectors) return cube(n) < values_alone ? -1.0 : cube(n);
-    return routine == HS__SYEVD ? -1.0 : cube(n);
+    return routine == HS__SYEVD || routine == HS__SYGVD ? -1.0 : cube(n);
 }
 
 static int take_eigh(const arguments *given)
@@ -188,6 +203,37 @@ static int take_eigh(const arguments *given)
     const hs_status status = hs_run_eigh(call.pool, &eigh, NULL, NULL);
     if (!status && !eigh.failed && is_separate) describe_vectors(given, n, vectors);
     return end_decomposition(&call, status, eigh.failed);
+}
+
+/* The same for a pair of matrices. */
+static int take_pair(const arguments *given)
+{
+    enum { KIND = 1, JOB, TRIANGLE, N, A, LDA, B, LDB, W, WORK, LWORK };
+    hs__entry *entry = given->entry;
+    const int64_t kind = read_integer(given, KIND), n = read_integer(given, N);
+    const char job = read_letter(given, JOB, "NV");
+    const char triangle = read_letter(given, TRIANGLE, "LU");
+    const int64_t lda = read_integer(given, LDA), ldb = read_integer(given, LDB);
+    const int vectors = job == 'V';
+    const sizes room = read_sizes(given, LWORK, count_eigen_sizes(entry->routine));
+    if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
+    if (kind < 1 || kind > 3 || !job || !triangle || n < 2 || n > INT32_MAX ||
+        !hs__lead_fits(lda, n) || !hs__lead_fits(ldb, n) ||
+        !have_room(&room, eigen_sizes(entry->routine, vectors, n)))
+        return hs__refuse_call(entry, cube(n));
+    hs__call call;
+    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n),
+                               alone_eigh(entry->routine, vectors, n)))
+        return 0;
+    hs__pair pair = {.dtype = entry->dtype,
+                     .kind = (int)kind,
+                     .upper = triangle == 'U',
+                     .vectors = vectors,
+                     .a = hs__stored(entry->dtype, find_array(given, A), n, n, lda),
+                     .b = hs__stored(entry->dtype, find_array(given, B), n, n, ldb),
+                     .values = find_array(given, W)};
+    const hs_status status = hs__solve_pair(call.pool, call.speeds, &pair);
+    return end_decomposition(&call, status, pair.failed);
 }
 
 /* ---- singular values ------------------------------------------------------------------------- */
@@ -229,13 +275,20 @@ static hs_status multiply_by_q(hs_pool *pool, const hs_factor *qr, const hs__mat
  * Q W^T. Nothing has to be conjugated. */
 static hs_status decompose_tall(hs_pool *pool, hs_svd *svd)
 {
+    const int is_replaced = svd->u == svd->a || svd->vh == svd->a;
     const int is_wide = svd->m < svd->n;
     const int64_t rows = hs__max(svd->m, svd->n), cols = hs__min(svd->m, svd->n);
     const int32_t dtype = svd->dtype;
     const size_t column = hs__element_bytes(dtype) * (size_t)cols;
-    char *factors = malloc(column * (size_t)(rows + cols + 1));
+    char *factors = malloc(column * (size_t)((is_replaced ? 2 : 1) * rows + cols + 1));
     if (!factors) return HS_ERROR_MEMORY;
     char *triangle = factors + column * (size_t)rows;
+    /* The matrix as it was, for the library behind: the vectors of R may replace it before the last
+     * step turns out to have no memory. */
+    const hs__matrix given = hs__stored(dtype, svd->a, svd->m, svd->n, svd->a_col_stride);
+    const hs__matrix kept =
+        hs__stored(dtype, triangle + column * (size_t)(cols + 1), svd->m, svd->n, svd->m);
+    if (is_replaced) hs__copy(NULL, kept, given);
     hs_factor qr;
     hs_factor_default(&qr, HS_QR, dtype, rows, cols, factors);
     qr.cooperative = 1;
@@ -260,6 +313,7 @@ static hs_status decompose_tall(hs_pool *pool, hs_svd *svd)
         hs__transposed(hs__stored(dtype, svd->vh, cols, rows, svd->vh_col_stride));
     const hs__matrix *vectors = is_wide ? &right : &left;
     if (!status && !svd->failed && vectors->data) status = multiply_by_q(pool, &qr, vectors);
+    if (status && is_replaced) hs__copy(NULL, given, kept);
     free(factors);
     return status;
 }
@@ -273,26 +327,48 @@ static double alone_svd(int32_t routine, int vectors, int64_t k)
     return vectors || cube(k) >= values_alone ? cube(k) : -1.0;
 }
 
-/* Functions with one job for both sides have one argument less. */
+/* The vectors of one side: where they go, and how many there are. They replace the matrix for the
+ * job 'O', and are not wanted for 'N'. */
+typedef struct {
+    void *at;
+    int64_t lead, count;
+} vectors_side;
+
+static vectors_side find_side(const arguments *given, char job, int64_t all, int64_t fewest,
+                              int place, int place_a)
+{
+    const int from = job == 'O' ? place_a : place;
+    return (vectors_side){.at = job == 'N' ? NULL : find_array(given, from),
+                          .lead = read_integer(given, from + 1),
+                          .count = job == 'A' ? all : fewest};
+}
+
+/* Functions with one job for both sides have one argument less. Their 'O' is for the vectors of the
+ * longer side; the other ones are a square. */
 static int take_svd(const arguments *given)
 {
-    static const char jobs[] = "NSA";
+    static const char jobs[] = "NSAO";
     enum { M, N, A, LDA, S, U, LDU, VT, LDVT, WORK, LWORK }; /* places after the jobs */
     hs__entry *entry = given->entry;
     const int first = entry->routine == HS__GESVD ? 3 : 2; /* place of m */
-    const char job_u = read_letter(given, 1, jobs), job_vt = read_letter(given, first - 1, jobs);
+    char job_u = read_letter(given, 1, jobs), job_vt = read_letter(given, first - 1, jobs);
     const int64_t m = read_integer(given, first + M), n = read_integer(given, first + N);
-    const int64_t lda = read_integer(given, first + LDA), ldu = read_integer(given, first + LDU);
-    const int64_t ldvt = read_integer(given, first + LDVT);
-    const int64_t k = hs__min(m, n), vt_rows = job_vt == 'A' ? n : k;
+    const int64_t lda = read_integer(given, first + LDA), k = hs__min(m, n);
+    if (entry->routine == HS__GESDD && job_u == 'O') {
+        if (m >= n) job_vt = 'S';
+        else job_u = 'S';
+    }
+    const vectors_side u = find_side(given, job_u, m, k, first + U, first + A);
+    const vectors_side vt = find_side(given, job_vt, n, k, first + VT, first + A);
     const int vectors = job_u != 'N' || job_vt != 'N';
     const double volume = (double)m * (double)n * (double)k;
     const sizes room = read_sizes(given, first + LWORK, 1);
     /* The numbers of settings.c are those of square matrices. */
     if (is_query(&room) || !hs__is_large(entry, cube(k))) return 0;
-    if (!job_u || !job_vt || k < 1 || hs__max(m, n) > INT32_MAX || !hs__lead_fits(lda, m) ||
-        !hs__lead_fits(ldu, job_u == 'N' ? 1 : m) ||
-        !hs__lead_fits(ldvt, job_vt == 'N' ? 1 : vt_rows) ||
+    if (!job_u || !job_vt || (job_u == 'O' && job_vt == 'O') || k < 1 ||
+        hs__max(m, n) > INT32_MAX || !hs__lead_fits(lda, m) ||
+        !hs__lead_fits(read_integer(given, first + LDU), strchr("SA", job_u) ? m : 1) ||
+        !hs__lead_fits(read_integer(given, first + LDVT), strchr("SA", job_vt) ? vt.count : 1) ||
         !have_room(&room, singular_sizes(entry, vectors, k)))
         return hs__refuse_call(entry, volume);
     hs__call call;
@@ -306,14 +382,14 @@ static int take_svd(const arguments *given)
                   .a_row_stride = 1,
                   .a_col_stride = lda,
                   .values = find_array(given, first + S),
-                  .u = job_u == 'N' ? NULL : find_array(given, first + U),
-                  .u_cols = job_u == 'A' ? m : k,
+                  .u = u.at,
+                  .u_cols = u.count,
                   .u_row_stride = 1,
-                  .u_col_stride = ldu,
-                  .vh = job_vt == 'N' ? NULL : find_array(given, first + VT),
-                  .vh_rows = vt_rows,
+                  .u_col_stride = u.lead,
+                  .vh = vt.at,
+                  .vh_rows = vt.count,
                   .vh_row_stride = 1,
-                  .vh_col_stride = ldvt};
+                  .vh_col_stride = vt.lead};
     const hs_status status =
         is_tall(&svd) ? decompose_tall(call.pool, &svd) : hs_run_svd(call.pool, &svd, NULL, NULL);
     return end_decomposition(&call, status, svd.failed);
@@ -322,6 +398,13 @@ static int take_svd(const arguments *given)
 int hs__take_spectral(hs__entry *entry, const void *const *at)
 {
     const arguments given = {entry, at};
-    const int is_svd = entry->routine == HS__GESDD || entry->routine == HS__GESVD;
-    return is_svd ? take_svd(&given) : take_eigh(&given);
+    switch (entry->routine) {
+    case HS__GESDD:
+    case HS__GESVD: return take_svd(&given);
+    case HS__SYGV:
+    case HS__HEGV:
+    case HS__SYGVD:
+    case HS__HEGVD: return take_pair(&given);
+    default: return take_eigh(&given);
+    }
 }

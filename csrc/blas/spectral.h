@@ -1,4 +1,5 @@
-/* Eigenvalues of symmetric and Hermitian matrices, and singular values, computed by the engine. */
+/* Eigenvalues of symmetric and Hermitian matrices and of pairs of them, and singular values,
+ * computed by the engine. */
 #ifndef HS_BLAS_SPECTRAL_H
 #define HS_BLAS_SPECTRAL_H
 
@@ -8,7 +9,7 @@
  * what describes them (m, isuppz). Not info, nor the sizes in the workspaces. Returns whether it has
  * done so; if not, it has changed nothing but arrays for results, so that the library behind can
  * compute the call.
- *   arguments  all arguments of the function, in their order */
-int hs__take_spectral(hs__entry *entry, const void *const *arguments);
+ *   at  all arguments of the function, in their order */
+int hs__take_spectral(hs__entry *entry, const void *const *at);
 
 #endif

@@ -23,7 +23,10 @@ from .topology import Topology
 #: Sides of the matrices in the measurement.
 _SIZES = (25, 33, 50, 65, 100, 130, 200, 260, 390, 520)
 #: Functions with a least size that is not measured here.
-_UNMEASURED = ("syev", "heev", "syevd", "heevd", "syevr", "heevr", "gesdd", "gesvd")
+_UNMEASURED = (
+    *("syev", "heev", "syevd", "heevd", "syevr", "heevr"),
+    *("sygv", "hegv", "sygvd", "hegvd", "gesdd", "gesvd"),
+)
 #: Before the name of a function whose calls have one thread.
 _ALONE = "alone"
 #: What tells the usual libraries to use one thread.

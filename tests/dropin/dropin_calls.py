@@ -119,9 +119,10 @@ def every_call_taken(found):
 
 ROUTINES = ["gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri"]
 ROUTINES += ["potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"]
-#: Eigenvalues and singular values, and what complex functions are called instead.
-SPECTRAL = ["syev", "syevd", "syevr", "gesdd", "gesvd"]
-HERMITIAN = ["heev", "heevd", "heevr"]
+#: Eigenvalues, singular values and eigenvalues of pairs, and what complex functions are called
+#: instead.
+SPECTRAL = ["syev", "syevd", "syevr", "gesdd", "gesvd", "sygv", "sygvd"]
+HERMITIAN = ["heev", "heevd", "heevr", "hegv", "hegvd"]
 
 
 def usual(letter, routine):
@@ -347,7 +348,11 @@ def systems_of(letter, integer, n=70):
         },
         **{
             routine: svd_arguments(letter, integer, routine, "SA", A).arguments
-            for routine in SPECTRAL[3:]
+            for routine in SPECTRAL[3:5]
+        },
+        **{
+            routine: pair_arguments(letter, integer, routine, 1, "V", "L", A, B).arguments
+            for routine in SPECTRAL[5:]
         },
     }
 
@@ -360,12 +365,10 @@ def _workspace(letter, size):
     return Guarded(np.zeros((max(size, 1), 1), LETTERS[letter]), more=0)
 
 
-def eigh_arguments(letter, integer, routine, job, triangle, A):
-    """The arguments of syev, syevd or syevr but for the last, info, with the least workspaces:
-    where values and vectors will be, and the workspaces whose size is an argument."""
-    n, real, hermitian = A.values.shape[0], _real(letter), is_complex(letter)
-    made = SimpleNamespace(w=_workspace(real, n), z=A, count=None, support=None)
-    vectors = job in "vV"
+def _eigen_workspaces(letter, integer, routine, vectors, n):
+    """The least workspaces of syev, syevd or syevr whose size is an argument, and all arguments for
+    workspaces."""
+    real, hermitian = _real(letter), is_complex(letter)
     square, more = (2 * n * n, 5 * n + 3) if vectors else (0, 1)
     work, rwork, iwork = {
         "syev": ((2 if hermitian else 3) * n - 1, 3 * n - 2, None),
@@ -378,14 +381,33 @@ def eigh_arguments(letter, integer, routine, job, triangle, A):
         ),
         "syevr": ((2 if hermitian else 26) * n, 24 * n, 10 * n),
     }[routine]
-    made.sized = [_workspace(letter, work)]
+    sized = [_workspace(letter, work)]
     if hermitian and iwork is not None:
-        made.sized.append(_workspace(real, rwork))
-    if iwork is not None:
-        made.sized.append(Integers(max(iwork, 1), integer))
-    sized = [part for each in made.sized for part in (each, len(at_least_an_array(each.values)))]
-    if hermitian and iwork is None:
         sized.append(_workspace(real, rwork))
+    if iwork is not None:
+        sized.append(Integers(max(iwork, 1), integer))
+    passed = [part for each in sized for part in (each, len(at_least_an_array(each.values)))]
+    if hermitian and iwork is None:
+        passed.append(_workspace(real, rwork))
+    return sized, passed
+
+
+def pair_arguments(letter, integer, routine, kind, job, triangle, A, B):
+    """The same as eigh_arguments for sygv or sygvd, which have the workspaces of syev and syevd."""
+    n, alike = A.values.shape[0], {"sygv": "syev", "sygvd": "syevd"}[routine]
+    made = SimpleNamespace(w=_workspace(_real(letter), n))
+    made.sized, passed = _eigen_workspaces(letter, integer, alike, job in "vV", n)
+    made.arguments = (kind, job, triangle, n, A, A.lead, B, B.lead, made.w, *passed)
+    return made
+
+
+def eigh_arguments(letter, integer, routine, job, triangle, A):
+    """The arguments of syev, syevd or syevr but for the last, info, with the least workspaces:
+    where values and vectors will be, and the workspaces whose size is an argument."""
+    n, real = A.values.shape[0], _real(letter)
+    made = SimpleNamespace(w=_workspace(real, n), z=A, count=None, support=None)
+    vectors = job in "vV"
+    made.sized, sized = _eigen_workspaces(letter, integer, routine, vectors, n)
     if routine != "syevr":
         made.arguments = (job, triangle, n, A, A.lead, made.w, *sized)
         return made

@@ -1,6 +1,7 @@
 """The test programs of the reference BLAS and LAPACK, of Debian's libblas-test and liblapack-test,
 with the library."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from inputs import many
 calls.skip_without_library()
 BLAS, LAPACK = (sorted(Path("/usr/lib").glob(f"*/{folder}")) for folder in ("blas", "lapack"))
 FAILURES = ("FAIL", "did not pass", "*** Error", "*** Illegal", "SUSPECT", "FATAL", "aborted")
+FAILURES += ("failed to pass", "*** XERBLA")
+#: Functions that are for some calls alone: tall systems, all eigenvalues, matrices with elements.
+_FOR_SOME = ("gels", "syev", "syevd", "syevr", "heev", "heevd", "heevr", "gesdd", "gesvd")
+_FOR_SOME += ("sygv", "sygvd", "hegv", "hegvd")
 
 
 def passed(program, given, taken, tmp_path):
@@ -42,8 +47,7 @@ def passed(program, given, taken, tmp_path):
     counted = calls.table(done.stderr)
     for name in taken:
         assert counted[name]["taken"] > 0, name
-        # which is for tall systems alone
-        assert counted[name]["taken"] > counted[name]["refused"] or name[1:] == "gels", name
+        assert counted[name]["taken"] > counted[name]["refused"] or name[1:] in _FOR_SOME, name
 
 
 def folder_of(found):
@@ -99,3 +103,61 @@ def test_lapack(letter, tmp_path):
         "trsm",
     ]
     passed(folder / f"xlintst{letter}", given, [letter + each for each in taken], tmp_path)
+
+
+def _one_block(said):
+    """The input with the last of its block sizes."""
+    said = re.sub(
+        r"^\d+(?= +Number of (?:values of NB|parameter values)\b)", "1", said, count=1, flags=re.M
+    )
+    values = r"^[\d ]*?(\d+)( +Values of (?:NB|NBMIN|NX|NRHS)\b)"
+    said, count = re.subn(values, r"\1\2", said, flags=re.M)
+    assert count in (3, 4)
+    return said
+
+
+def _larger(said):
+    """The input with orders around the engine's block sizes. What the reference library itself
+    fails at these orders is left out: band matrices, for which the program has no room, and types 9
+    and 10 of syevr's ranges; and 20 roundings of a pair, of which 50 are allowed, as elsewhere."""
+    orders = {"M": "64 65 130 130 70 40", "N": "64 97 70 131 130 130"}
+    if "Values of M" not in said:
+        orders = {"N": "48 65 97"}
+    for name, values in orders.items():
+        count = len(values.split())
+        said = re.sub(
+            rf"^\d+(?= +Number of values of {name}\b)", str(count), said, count=1, flags=re.M
+        )
+        said = re.sub(rf"^[\d ]+(?= Values of {name}\b)", values, said, count=1, flags=re.M)
+    said = said.replace("20.0 ", "50.0 ")
+    if not re.match("SEP|SE2", said):
+        return said
+    said = re.sub(r"^T(?= +Put T to test the LAPACK)", "F", said, flags=re.M)
+    types = "1 2 3 4 5 6 7 8 11 12 13 14 15"
+    return re.sub(r"^(SEP|SE2) 20\n[\d ]+$", rf"\1 13\n{types}", said, flags=re.M)
+
+
+#: What each of the inputs calls.
+_EIGENVALUES = {
+    "sep": ("syev", "syevd", "syevr"),
+    "se2": ("syev", "syevd", "syevr"),
+    "svd": ("gesdd", "gesvd"),
+    "{letter}sg": ("sygv", "sygvd"),
+}
+
+
+@pytest.mark.parametrize("letter", many("sdcz", "d"))
+@pytest.mark.parametrize("name", many(list(_EIGENVALUES), ["sep", "svd", "{letter}sg"]))
+@pytest.mark.parametrize("orders", many(["small", "large"], ["small"]))
+def test_lapack_eigenvalues(letter, name, orders, tmp_path):
+    """The drivers and their error exits; svd.in asks for the same vectors of all jobs."""
+    folder = folder_of(LAPACK)
+    given = folder / f"{name.format(letter=letter)}.in"
+    if given.exists():
+        said = given.read_text()
+        if orders == "large" or many(False, True):
+            said = _one_block(said)
+        given = tmp_path.with_suffix(".in")
+        given.write_text(_larger(said) if orders == "large" else said)
+    taken = [calls.usual(letter, routine) for routine in _EIGENVALUES[name]]
+    passed(folder / f"xeigtst{letter}", given, taken, tmp_path)

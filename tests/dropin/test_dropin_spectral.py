@@ -10,8 +10,15 @@ import sys
 import dropin_calls as calls
 import numpy as np
 import pytest
-from dropin_calls import LETTERS, Guarded, eigh_arguments, svd_arguments, wide
-from dropin_lapack import Lapack, any_case, half, lapack_of, near
+from dropin_calls import (
+    LETTERS,
+    Guarded,
+    eigh_arguments,
+    pair_arguments,
+    svd_arguments,
+    wide,
+)
+from dropin_lapack import Lapack, any_case, half, lapack_of, near, within
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import many
@@ -21,7 +28,7 @@ SIZES = st.sampled_from([0, 1, 2, 3, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65, 97, 
 letters = st.sampled_from("sdcz")
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
-EIGH, SVD = calls.SPECTRAL[:3], calls.SPECTRAL[3:]
+EIGH, SVD, PAIRS = calls.SPECTRAL[:3], calls.SPECTRAL[3:5], calls.SPECTRAL[5:]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
 
 
@@ -115,6 +122,124 @@ def test_a_range_of_eigenvalues_is_forwarded(ours, letter, chosen):
     near_size(of_vector(made.w)[: len(expected)], expected, letter, n)
 
 
+# ---- eigenvalues of pairs ------------------------------------------------------------------------
+
+
+def pair_of(letter, n, seed=0):
+    """A Hermitian and a positive definite matrix."""
+    rng = np.random.default_rng(seed)
+    x = calls.random(rng, letter, n, n)
+    b = (x @ x.conj().T / max(n, 1) + np.eye(n)).astype(LETTERS[letter])
+    return hermitian(rng, letter, n), b
+
+
+def check_vectors(kind, a, b, w, z, letter):
+    """Definition and norm of the eigenvectors, by products that the library has no part in."""
+    n = len(w)
+    a, b, z = wide(a), wide(b), wide(z)
+    left, right = {1: (a @ z, b @ z), 2: (a @ (b @ z), z), 3: (b @ (a @ z), z)}[kind]
+    size = max(1.0, np.abs(a).max(initial=0) * np.abs(b).max(initial=0) * n)
+    near(left, right * w, letter, 2 * n, size)
+    metric = np.linalg.inv(b) if kind == 3 else b
+    near(z.conj().T @ metric @ z, np.eye(n), letter, 2 * n, 4.0)
+
+
+def check_pair(lapack, letter, routine, kind, job, triangle, a, b, extra):
+    n, found = len(a), []
+    for call in (lapack, lapack.behind):
+        A, B = (Guarded(half(triangle, x), more=extra) for x in (a, b))
+        made = pair_arguments(letter, lapack.integer, routine, kind, job, triangle, A, B)
+        assert call(letter, routine, *made.arguments) == 0
+        found.append((of_vector(made.w)[:n], A, B))
+    (w, A, B), (theirs, _, factored) = found
+    assert (np.diff(w) >= 0).all()
+    near_size(w, theirs, letter, 4 * n)
+    kept = within(triangle, n)
+    near(B.values[kept], factored.values[kept], letter, n)
+    assert np.isnan(B.values[~kept]).all()
+    if job in "vV":
+        check_vectors(kind, a, b, w, A.values, letter)
+
+
+@given(
+    data=st.data(),
+    letter=letters,
+    routine=st.sampled_from(PAIRS),
+    kind=st.sampled_from([1, 2, 3]),
+    n=SIZES,
+    seed=seeds,
+)
+def test_eigenvalues_of_pairs(ours, data, letter, routine, kind, n, seed):
+    job, triangle = any_case(data, "NV"), any_case(data, "LU")
+    a, b = pair_of(letter, n, seed)
+    check_pair(lapack_of(data, ours), letter, routine, kind, job, triangle, a, b, data.draw(more))
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_scaled_and_permuted_pairs(ours, letter, kind):
+    """c A has the values c w, c B the values w / c or c w; an order of the rows and columns has no
+    effect on them."""
+    lapack, n = Lapack(ours, "wheel64"), 65
+    a, b = pair_of(letter, n)
+    order = np.random.default_rng(1).permutation(n)
+    two = LETTERS["sd"[letter in "dz"]](2)
+
+    def values(a, b):
+        made = pair_arguments(
+            letter, lapack.integer, "sygvd", kind, "N", "L", Guarded(a), Guarded(b)
+        )
+        assert lapack(letter, "sygvd", *made.arguments) == 0
+        return of_vector(made.w)
+
+    w = values(a, b)
+    np.testing.assert_array_equal(values(two * a, b), 2 * w)
+    np.testing.assert_array_equal(values(a, 4 * two / 2 * b), w / 4 if kind == 1 else w * 4)
+    near_size(values(a[order][:, order], b[order][:, order]), w, letter, n)
+
+
+@pytest.mark.parametrize("letter", "cz")
+@pytest.mark.parametrize("triangle", "UL")
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_imaginary_parts_of_the_diagonals_of_pairs_are_not_read(ours, letter, triangle, kind):
+    lapack, n = Lapack(ours, "wheel64"), 65
+    a, b = pair_of(letter, n)
+    A, B = Guarded(half(triangle, a)), Guarded(half(triangle, b))
+    for each in A, B:
+        each.values.imag[np.diag_indices(n)] = 7
+    made = pair_arguments(letter, lapack.integer, "sygvd", kind, "V", triangle, A, B)
+    assert lapack(letter, "sygvd", *made.arguments) == 0
+    check_vectors(kind, a, b, of_vector(made.w), A.values, letter)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", PAIRS)
+@pytest.mark.parametrize("triangle", "UL")
+@pytest.mark.parametrize("minor", [1, 2, 33, 65])
+def test_a_matrix_that_is_not_definite_is_told(ours, letter, routine, triangle, minor):
+    lapack, n = Lapack(ours, "wheel64"), 65
+    a, b = pair_of(letter, n)
+    b[minor - 1, minor - 1] = -1
+    A, B = Guarded(half(triangle, a)), Guarded(half(triangle, b))
+    made = pair_arguments(letter, lapack.integer, routine, 1, "V", triangle, A, B)
+    assert lapack(letter, routine, *made.arguments, unchanged=[A]) == n + minor
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", PAIRS)
+@pytest.mark.parametrize("of", ["a", "b"])
+def test_a_pair_with_nan_is_forwarded_as_it_was(ours, letter, routine, of):
+    lapack, n = Lapack(ours, "wheel64"), 65
+    found = []
+    for call in (lapack, lapack.behind):
+        a, b = pair_of(letter, n)
+        (a if of == "a" else b)[40, 30] = np.nan
+        made = pair_arguments(letter, lapack.integer, routine, 1, "N", "L", Guarded(a), Guarded(b))
+        info = call(letter, routine, *made.arguments)
+        found.append((info, np.isnan(made.w.values).tolist() if info == 0 else None))
+    assert found[0] == found[1]
+
+
 # ---- singular values -----------------------------------------------------------------------------
 
 
@@ -171,17 +296,47 @@ def test_tall_and_wide_matrices(ours, letter, shape):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("shape", [(60, 40), (100, 40), (40, 60)])
+@pytest.mark.parametrize(
+    "shape", [(60, 40), (100, 40), (40, 60), (40, 100), (50, 50), (1, 3), (2, 1)]
+)
 @pytest.mark.parametrize("routine", SVD)
-def test_vectors_in_the_place_of_the_matrix_are_forwarded(ours, letter, shape, routine):
+def test_vectors_in_the_place_of_the_matrix(ours, letter, shape, routine):
+    """The vectors are those of an array of their own, and nothing beyond them is written."""
     lapack, (m, n) = Lapack(ours, "wheel64"), shape
+    short = min(shape)
     a = calls.random(np.random.default_rng(n), letter, *shape)
-    for jobs in ("O",) if routine == "gesdd" else ("OS", "ON", "SO"):
+    for jobs in ("O",) if routine == "gesdd" else ("OS", "OA", "ON", "SO", "AO", "NO"):
+        on_the_left = jobs[0] == "O" and (routine == "gesvd" or m >= n)
+        A, B = Guarded(a), Guarded(a)
+        made = svd_arguments(letter, lapack.integer, routine, jobs, A)
+        assert lapack(letter, routine, *made.arguments) == 0
+        other = svd_arguments(letter, lapack.integer, routine, jobs.replace("O", "S"), B)
+        assert lapack(letter, routine, *other.arguments) == 0
+        np.testing.assert_array_equal(made.s.values, other.s.values)
+        if on_the_left:
+            np.testing.assert_array_equal(A.values[:, :short], other.u.values)
+        else:
+            np.testing.assert_array_equal(A.values[:short], other.vt.values)
+        for job, mine, theirs in zip(jobs, (made.u, made.vt), (other.u, other.vt), strict=False):
+            if job in "SA":
+                np.testing.assert_array_equal(mine.values, theirs.values)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("routine", SVD)
+@pytest.mark.parametrize("values", [np.eye, lambda *shape: np.zeros(shape)])
+def test_equal_singular_values_have_the_same_vectors_for_each_job(ours, letter, routine, values):
+    """All bases are right there, but the calls of a program must agree on one."""
+    lapack = Lapack(ours, "wheel64")
+    a = values(30, 23).astype(LETTERS[letter])
+    found = []
+    for jobs in ("S", "O", "A") if routine == "gesdd" else ("SS", "OS", "AA"):
         A = Guarded(a)
         made = svd_arguments(letter, lapack.integer, routine, jobs, A)
         assert lapack(letter, routine, *made.arguments) == 0
-        assert not np.array_equal(A.values, a)
-        near_size(of_vector(made.s), np.linalg.svd(wide(a), compute_uv=False), letter, max(m, n))
+        u = A.values if jobs[0] == "O" else made.u.values[:, :23]
+        found.append((u.tolist(), made.vt.values.tolist()))
+    assert found[0] == found[1] == found[2]
 
 
 # ---- numbers at the limits -----------------------------------------------------------------------
@@ -208,19 +363,21 @@ def test_very_small_and_large_numbers(ours, letter, power, shape):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("routine", calls.SPECTRAL)
+@pytest.mark.parametrize("routine", EIGH + SVD)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_a_matrix_with_nan_is_forwarded_as_it_was(ours, letter, routine, wrong):
+@pytest.mark.parametrize("jobs", ["NN", "OS"])
+def test_a_matrix_with_nan_is_forwarded_as_it_was(ours, letter, routine, wrong, jobs):
     lapack, n = Lapack(ours, "wheel64"), 60
     found = []
     for call in (lapack, lapack.behind):
         a = hermitian(np.random.default_rng(n), letter, n)
         a[30, 30] = wrong
         if routine in EIGH:
-            made = eigh_arguments(letter, lapack.integer, routine, "N", "L", Guarded(a))
+            job = "N" if jobs == "NN" else "V"
+            made = eigh_arguments(letter, lapack.integer, routine, job, "L", Guarded(a))
             info, values = call(letter, routine, *made.arguments), made.w
         else:
-            made = svd_arguments(letter, lapack.integer, routine, "NN", Guarded(a))
+            made = svd_arguments(letter, lapack.integer, routine, jobs, Guarded(a))
             info, values = call(letter, routine, *made.arguments), made.s
         found.append((info, np.isnan(values.values).tolist() if info == 0 else None))
     assert found[0] == found[1]
@@ -239,6 +396,9 @@ def queries_of(made):
 def made_for(letter, integer, routine, A):
     if routine in EIGH:
         return eigh_arguments(letter, integer, routine, "V", "L", A)
+    if routine in PAIRS:
+        B = Guarded(np.eye(len(A.values), dtype=A.values.dtype))
+        return pair_arguments(letter, integer, routine, 1, "V", "L", A, B)
     return svd_arguments(letter, integer, routine, "SS", A)
 
 
@@ -264,7 +424,7 @@ def test_the_sizes_of_workspaces(ours, letter, width, routine):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("routine", EIGH)
+@pytest.mark.parametrize("routine", EIGH + PAIRS)
 def test_a_workspace_that_is_too_small_is_an_error(ours, letter, routine):
     lapack = Lapack(ours, "wheel64")
     A = Guarded(hermitian(np.random.default_rng(0), letter, 70))
@@ -338,6 +498,33 @@ def test_numpy_and_scipy_around_the_least_order(name):
         row = counted[calls.usual(letter, routine)]
         assert row["taken"] == row["small"] > 0
     assert not any(row["refused"] for row in counted.values())
+
+
+PAIRS_AROUND = """
+import numpy as np, scipy.linalg as la
+for n in 299, 300:
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((2, n, n))
+    a = (a[0] if {name!r}[0] == "f" else a[0] + 1j * a[1]).astype({name!r})
+    h, p = a + a.conj().T, (a @ a.conj().T / n + np.eye(n)).astype({name!r})
+    for driver in "gv", "gvd", None:
+        w, v = la.eigh(h, p, driver=driver)
+        error = np.abs(h @ v - p @ v * w).max()
+        assert error < 3e5 * np.finfo(w.dtype).eps, error
+"""
+
+
+@two_cores
+@pytest.mark.parametrize(
+    "name", many(["float32", "float64", "complex64", "complex128"], ["float64"])
+)
+def test_scipy_with_pairs_around_the_least_order(name):
+    _, said = ran(PAIRS_AROUND.format(name=name), HETSCHED_BLAS_LEAST=None)
+    counted = calls.table(said)
+    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[name]
+    for routine, count in ("sygv", 1), ("sygvd", 2):
+        row = counted[calls.usual(letter, routine)]
+        assert (row["taken"], row["small"], row["refused"]) == (count, count, 0)
 
 
 @two_cores
