@@ -28,6 +28,7 @@ int hs__counting;
  *           processors
  * `hetsched measure --blas` measures them on other machines. */
 #define NEVER INFINITY
+#define SAME(SIZE) {SIZE, SIZE, SIZE}
 #define SIZES(SHARED, ALONE) {(SHARED) < (ALONE) ? (SHARED) : (ALONE), SHARED, ALONE}
 /* For eigenvalues and singular values: cubes of the order, or of the smaller side, on one thread
  * measured on an Intel Xeon (family 6, model 167), at 200, 300, 500 and 1000, of pairs at 200, 300
@@ -57,13 +58,13 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__HEEV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__SYEVD] = {SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9)},
     [HS__HEEVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
-    [HS__SYEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
-    [HS__HEEVR] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__SYEVR] = {SPECTRAL(8e6), SAME(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__HEEVR] = {SPECTRAL(8e6), SAME(2.7e7), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__SYGV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__HEGV] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
     [HS__SYGVD] = {SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9)},
-    [HS__HEGVD] = {SPECTRAL(8e6), SPECTRAL(2.7e7), SPECTRAL(8e6), SPECTRAL(2.7e7)},
-    [HS__GESDD] = {SPECTRAL(1.25e8), SPECTRAL(2.7e7), SPECTRAL(1e9), SPECTRAL(1.25e8)},
+    [HS__HEGVD] = {SPECTRAL(8e6), SAME(2.7e7), SPECTRAL(8e6), SAME(2.7e7)},
+    [HS__GESDD] = {SPECTRAL(1.25e8), SAME(2.7e7), SPECTRAL(1e9), SPECTRAL(1.25e8)},
     [HS__GESVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)}};
 
 /* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"

@@ -38,8 +38,10 @@ static void fill_matrix(problem *x, int kind)
     const double tiny = h->dtype & 1 ? 1e-290 : 1e-35;
     for (int64_t j = 0; j < h->n; j++)
         for (int64_t i = 0; i < h->ld; i++) {
-            double complex value = any_part();
-            if (h->dtype >> 1) value = CMPLX(creal(value), i == j ? NAN : any_part());
+            double parts[2] = {any_part(), 0};
+            double complex value;
+            if (h->dtype >> 1) parts[1] = i == j ? NAN : any_part();
+            memcpy(&value, parts, sizeof value);
             if (kind == 1) value *= pow(2.0, -(double)(i + j) / 8);
             if (kind == 2 && i != j) value = 0;
             if (kind == 3) value *= tiny;
