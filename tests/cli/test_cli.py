@@ -372,7 +372,8 @@ def test_demo_on_a_host_that_falls_behind(tmp_path, capsys, monkeypatch, late):
     monkeypatch.setattr(hs.Pool, "run", disturbed)
     monkeypatch.setattr(demo, "_emulated", made)
     monkeypatch.setattr(demo, "_PAUSE", 0.0)
-    monkeypatch.setattr(demo, "_digits", lambda report: None)
+    for part in ("_digits", "_real_cores", "_picture"):
+        monkeypatch.setattr(demo, part, lambda *_: None)
     assert cli.main(["demo", "-o", str(tmp_path), "--size", "300"]) == 0
     out = capsys.readouterr().out
     assert slower == [1.0, 4.0]

@@ -343,7 +343,11 @@ def test_plots_into_given_axes_leave_the_figure_as_it_is():
 @pytest.mark.parametrize("p", [2, 64])
 def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
     before = dict(matplotlib.rcParams)
-    for draw in (gantt(p).plot, hs.distribute(9, [1.0] * p).plot, hs.partition([1.0] * p).plot):
+    for draw in (
+        gantt(p).plot,
+        hs.distribute(9, [1.0] * p).plot,
+        hs.partition([1.0] * p, "columns").plot,
+    ):
         svg = figure_svg(draw)
         assert svg.startswith("<svg ")
         root = ET.fromstring(svg)
