@@ -3,17 +3,24 @@
 import gc
 import os
 import signal
+import sys
 from itertools import count
 
 # What is compared with is computed by one thread: more of them would spin on cores that others
 # need. Before NumPy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Modules are compiled once, even where the environment says to keep no bytecode: tests start
+# hundreds of programs, and compiling the package takes most of them longer than their work.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 import pytest
 from hypothesis import settings
 from inputs import many
 
 from hetsched.plan import Plan
+
+sys.dont_write_bytecode = False
 
 # The number of examples is that of the profile, unless a test needs another. With few, in "make
 # test", they are the same in each run.

@@ -13,6 +13,7 @@ from fractions import Fraction
 import matplotlib as mpl
 import numpy as np
 import pytest
+from inputs import many
 from instances import INSTANCES
 from validators import validate
 
@@ -949,7 +950,7 @@ class TestOtherWorkers:
         """By the replay of the validators; and what is planned for the other workers is not below
         the bound."""
         plan, rng = planned(own), np.random.default_rng(4)
-        for _ in range(8):
+        for _ in range(many(8, 3)):
             other = self.changed(own, rng.uniform(0.2, 3.0, len(own)), rng.uniform(0.2, 3.0))
             moved = plan.on(other)
             validate(moved)

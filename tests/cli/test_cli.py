@@ -324,6 +324,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
         return found
 
     monkeypatch.setattr(demo, "_emulated", made)
+    monkeypatch.setattr(demo, "_PAUSE", 0.0)
     monkeypatch.setattr(demo, "_compare", kept)
     assert cli.main(["demo", "-o", str(tmp_path / "new"), "--size", "400"]) == 0
     out = capsys.readouterr().out
@@ -370,7 +371,9 @@ def test_demo_on_a_host_that_falls_behind(tmp_path, capsys, monkeypatch, late):
 
     monkeypatch.setattr(hs.Pool, "run", disturbed)
     monkeypatch.setattr(demo, "_emulated", made)
-    monkeypatch.setattr(demo, "_digits", lambda report: None)
+    monkeypatch.setattr(demo, "_PAUSE", 0.0)
+    for part in ("_digits", "_real_cores", "_picture"):
+        monkeypatch.setattr(demo, part, lambda *_: None)
     assert cli.main(["demo", "-o", str(tmp_path), "--size", "300"]) == 0
     out = capsys.readouterr().out
     assert slower == [1.0, 4.0]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import dropin_calls as calls
 import pytest
+from inputs import many
 
 calls.skip_without_library()
 two_cores = pytest.mark.skipif(
@@ -213,11 +214,11 @@ print(len(helpers()))
 BITS = """
 import hashlib, sys
 import numpy as np, scipy.linalg as sl
-for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+for dtype in map(np.dtype, sys.argv[1:]):
     for n in 50, 130, 330:
         rng = np.random.default_rng(n)
         A, B = (rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)) for _ in "AB")
-        if not np.iscomplexobj(dtype()):
+        if dtype.kind == "f":
             A, B = A.real, B.real
         A, B = A.astype(dtype), B.astype(dtype)
         tall = np.vstack([A, B, A[::-1], B[::-1], A + B])
@@ -236,8 +237,9 @@ for dtype in (np.float32, np.float64, np.complex64, np.complex128):
 @two_cores
 def test_the_bits_of_a_deterministic_pool():
     one, two = sorted(os.sched_getaffinity(0))[:2]
+    dtypes = many(["f", "d", "F", "D"], ["d", "F"])
     found = [
-        ran(BITS, HETSCHED_DETERMINISTIC="1", OPENBLAS_NUM_THREADS="4", **changes)
+        ran(BITS, arguments=dtypes, HETSCHED_DETERMINISTIC="1", OPENBLAS_NUM_THREADS="4", **changes)
         for changes in (
             {"HETSCHED_NUM_THREADS": "1"},
             {"HETSCHED_BLAS_CORES": f"{one},{two}"},
@@ -313,7 +315,9 @@ if __name__ == "__main__":
 """
 
 
-FORKED_OR_THREADS = ["joblib's forks", "processes", "joblib's threads", "threads"]
+FORKED_OR_THREADS = many(
+    ["joblib's forks", "processes", "joblib's threads", "threads"], ["joblib's forks", "threads"]
+)
 
 
 @two_cores

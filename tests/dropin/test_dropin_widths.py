@@ -1,6 +1,7 @@
 """The drop-in library before libraries of either width of integers, several in one process: small
 ones, of which all is known."""
 
+import itertools
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import dropin_calls as calls
 import pytest
+from inputs import many
 
 from hetsched.machine.dropin import library
 
@@ -117,9 +119,13 @@ def each(fate, turns=1, **others):
 # ---- one library ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("linked", ["-pie", "-no-pie"])
-@pytest.mark.parametrize("bits", INTEGERS)
-@pytest.mark.parametrize("name", ["plain", "other{}"])
+@pytest.mark.parametrize(
+    ("bits", "linked", "name"),
+    many(
+        list(itertools.product(INTEGERS, ["-pie", "-no-pie"], ["plain", "other{}"])),
+        [(32, "-pie", "plain"), (32, "-no-pie", "other{}"), (64, "-pie", "other{}")],
+    ),
+)
 def test_a_program(build, bits, linked, name):
     """Nothing is read from the names of files: "64" is in that of the library with 32 bits."""
     blas = (
@@ -136,16 +142,22 @@ def test_a_program(build, bits, linked, name):
     assert counted["dgemm"] == dict.fromkeys(calls.COLUMNS, 0) | {"taken": 2, "small": 2}
 
 
-@pytest.mark.parametrize("bits", INTEGERS)
+#: Flags of libraries that say nothing or nonsense, and which calls are refused.
+SILENT = [
+    (["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER"], ALL),
+    (["-DPLACE=7"], ALL),
+    (["-DPLACE=-1"], ALL),
+    (["-DWITHOUT_ILAVER"], {}),
+    (["-DWITHOUT_ISAMAX"], {"dgemm": 1}),  # of C, which ilaver says nothing of
+]
+
+
 @pytest.mark.parametrize(
-    ("words", "refused"),
-    [
-        (["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER"], ALL),
-        (["-DPLACE=7"], ALL),
-        (["-DPLACE=-1"], ALL),
-        (["-DWITHOUT_ILAVER"], {}),
-        (["-DWITHOUT_ISAMAX"], {"dgemm": 1}),  # of C, which ilaver says nothing of
-    ],
+    ("bits", "words", "refused"),
+    many(
+        [(bits, *case) for bits in INTEGERS for case in SILENT],
+        [((64, 32)[turn % 2], *case) for turn, case in enumerate(SILENT)],
+    ),
 )
 def test_a_library_that_does_not_tell(build, bits, words, refused):
     blas = build.blas(f"silent{bits}{''.join(words)}", bits, *words)

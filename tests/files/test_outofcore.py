@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import random
 import re
@@ -372,8 +373,13 @@ def stop_when_one_is_done(_):
         raise Stop
 
 
-@pytest.mark.parametrize("kind", ["npy", "h5", "mat"])
-@pytest.mark.parametrize("how", REPLACED)
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    many(
+        list(itertools.product(REPLACED, ["npy", "h5", "mat"])),
+        [("cp -p", "npy"), ("rsync -t", "h5"), ("mv", "mat"), ("in place", "npy")],
+    ),
+)
 def test_replaced_inputs_are_noticed(pair, monkeypatch, how, kind):
     """Of the same size, and the times say nothing; one row is another, or all."""
     reporting(monkeypatch)
@@ -470,8 +476,13 @@ def test_damaged_tiles_are_computed_again(pair, monkeypatch):
     finish(memory, want)
 
 
-@pytest.mark.parametrize("out", ["C.npy", "C.h5", "C.mat"])
-@pytest.mark.parametrize("place", [0, 9, 100, -1])
+@pytest.mark.parametrize(
+    ("place", "out"),
+    many(
+        list(itertools.product([0, 9, 100, -1], ["C.npy", "C.h5", "C.mat"])),
+        [(0, "C.mat"), (9, "C.npy"), (100, "C.h5"), (-1, "C.npy"), (-1, "C.mat")],
+    ),
+)
 def test_a_damaged_header_begins_anew(pair, monkeypatch, out, place):
     """What is not elements would otherwise end up in the output."""
     want, memory = pair
@@ -502,8 +513,13 @@ def test_a_file_that_is_no_journal_is_kept(pair, content):
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy.journal"]
 
 
-@pytest.mark.parametrize("calls", range(1, 9))
-@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize(
+    ("old", "calls"),
+    many(
+        list(itertools.product([True, False], range(1, 9))),
+        [*((True, calls) for calls in range(1, 9)), (False, 1), (False, 8)],
+    ),
+)
 def test_killed_while_it_begins(pair, monkeypatch, old, calls):
     """After every step of the preparation there is something that the next call can begin from."""
     want, memory = pair
@@ -724,7 +740,7 @@ def test_killed_at_any_moment():
     np.save("A.npy", A)
     np.save("B.npy", B)
     rng = random.Random(0)
-    for _ in range(5):
+    for _ in range(many(5, 3)):
         process = child(PRODUCT)
         process.stdout.readline()
         with contextlib.suppress(subprocess.TimeoutExpired):

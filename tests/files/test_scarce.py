@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from inputs import many
 
 import hetsched as hs
 from hetsched.files import plan as files_plan
@@ -134,7 +135,7 @@ def test_a_process_without_memory_leaves_the_output(operands):
         print("done")
     """
     said = set()
-    for room in (0, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 30):
+    for room in (0, 1 << 20, 1 << 30, *many((1 << 16, 1 << 18, 1 << 22), ())):
         run = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(program), str(room)],
             cwd=folder,

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from inputs import many
 
 import hetsched as hs
 from hetsched import Blocking, topology
@@ -230,11 +231,19 @@ def test_products_by_measured_blocks(planted):
             np.testing.assert_array_equal(pool.matmul(A, A.T @ A), usual)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+LARGE = 2**20
+EXTREMES = [(1, 1, 1), (3, 5, 7), (LARGE, 1, 1), (1, LARGE, 1), (1, 1, LARGE), (LARGE,) * 3]
+TYPES = ["float32", "float64", "complex64", "complex128"]
+
+
 @pytest.mark.parametrize("kernel", [None, "plain"])
 @pytest.mark.parametrize(
-    "sizes",
-    [(1, 1, 1), (3, 5, 7), (2**20, 1, 1), (1, 2**20, 1), (1, 1, 2**20), (2**20, 2**20, 2**20)],
+    ("sizes", "dtype"),
+    [
+        (sizes, dtype)
+        for turn, sizes in enumerate(EXTREMES)
+        for dtype in many(TYPES, TYPES[turn % 2 :: 2])
+    ],
 )
 def test_extreme_blocks(dtype, kernel, sizes):
     """Blocks of less than a tile hold one, those of more than the operands are cut: the numbers are

@@ -465,7 +465,7 @@ def test_ctrl_c_on_several_domains(describe, call):
     program = f"""
         import time
         import numpy as np, hetsched as hs
-        a = np.eye(6000)
+        a = np.eye(4000)
         with hs.Pool(7) as pool:
             print("ready", flush=True)
             try:

@@ -22,7 +22,10 @@ from hetsched.runners import shared
 PROCESSES, WORKERS = 32, 2
 
 
-@pytest.fixture(params=[(8, 8), (16, 16), (4, 16)], ids=lambda size: f"{size[0]}x{size[1]}")
+HOSTS = [(8, 8), (16, 16), (4, 16)]  # domains and cores of each
+
+
+@pytest.fixture(params=HOSTS, ids=lambda size: f"{size[0]}x{size[1]}")
 def host(request, tmp_path, monkeypatch):
     """A machine of several domains, each with as many cores."""
     domains, cores = request.param
@@ -80,6 +83,7 @@ def test_processes_that_see_the_load_do_not_overlap(host):
             free = [left - n for n, left in zip(chosen, free, strict=True)]
 
 
+@pytest.mark.parametrize("host", many(HOSTS, HOSTS[:1]), indirect=True, ids=str)
 def test_each_process_chooses_anew(host):
     code = (
         "from hetsched.machine.spread import spread\n"

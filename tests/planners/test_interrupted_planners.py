@@ -52,7 +52,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("planner", many(list(LONG), list(LONG)[::3]))
+@pytest.mark.parametrize("planner", many(list(LONG), list(LONG)[::5]))
 def test_a_planner(planner):
     setup, call = LONG[planner].split("|")
     program = f"""

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from c_tools import run, tool
+from inputs import many
 
 import hetsched as hs
 from hetsched.planners.floorplan import METHODS
@@ -58,7 +59,7 @@ def test_the_same_plans(tmp_path):
     run(compiler, "-std=c11", tmp_path / "plans.c", "-o", tmp_path / "plans", *words)
     rng, lines, plans = np.random.default_rng(5), [], []
     numbers = {name: number for number, name in enumerate(METHODS)}
-    for _ in range(400):
+    for _ in range(many(400, 150)):
         method = str(rng.choice(METHODS))
         p = int(rng.integers(1, 5 if method in ("best", "nonrectangular") else 9))
         areas = rng.choice([rng.random(p), rng.integers(1, 4, p).astype(float)])

@@ -3,10 +3,13 @@ run."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from inputs import many
 
 import hetsched as hs
 
@@ -127,8 +130,18 @@ def test_the_sum_counts():
     assert alone.boxes[:, 0].tolist() == [0]
 
 
-@pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize("method", ["layers", "cuboids", "rectangles", "auto"])
+@pytest.mark.parametrize(
+    ("method", "mode"),
+    many(
+        list(itertools.product(["layers", "cuboids", "rectangles", "auto"], MODES)),
+        [
+            *(("layers", mode) for mode in MODES),
+            *(("cuboids", mode) for mode in ("once", "scss", "pccs")),
+            *(("rectangles", mode) for mode in ("sccs", "pcss")),
+            ("auto", "once"),
+        ],
+    ),
+)
 def test_emulated(method, mode):
     rng = np.random.default_rng(3)
     A, B = rng.standard_normal((60, 700)), rng.standard_normal((700, 50))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 from oracles.wavefront import divided, eager, least_makespan, panels, schedule, validate
 
 import hetsched as hs
@@ -341,16 +342,21 @@ class TestPlot:
         matplotlib.pyplot.close("all")
 
     @pytest.mark.parametrize(
-        "arguments",
+        ("arguments", "axis"),
         [
-            (10, 10, [3, 5, 8], 10),
-            (1, 7, [1, 2]),
-            (2, 2, [1]),
-            (3000, 30, [1, 2]),
-            (30, 900, list(range(1, 40))),
+            (arguments, axis)
+            for turn, arguments in enumerate(
+                [
+                    (10, 10, [3, 5, 8], 10),
+                    (1, 7, [1, 2]),
+                    (2, 2, [1]),
+                    (3000, 30, [1, 2]),
+                    (30, 900, list(range(1, 40))),
+                ]
+            )
+            for axis in many((0, 1), (turn % 2,))
         ],
     )
-    @pytest.mark.parametrize("axis", [0, 1])
     def test_shows_every_chunk_and_the_front(self, arguments, axis):
         plan = hs.wavefront(*arguments, axis=axis)
         ax = plan.plot()

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from inputs import many
 from readable import assert_readable, overlap
 
 import hetsched as hs
@@ -44,8 +45,13 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-@pytest.mark.parametrize("width", [None, "column"])
-@pytest.mark.parametrize("p", [1, 3, 100, 1000])
+@pytest.mark.parametrize(
+    ("p", "width"),
+    many(
+        list(itertools.product([1, 3, 100, 1000], [None, "column"])),
+        [(1, None), (3, "column"), (100, "column"), (1000, None)],
+    ),
+)
 def test_star(p, width):
     times, costs = random(p), random(p, seed=1)
     costs[1::3] = 0.0

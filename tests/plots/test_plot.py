@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from inputs import many
 from readable import assert_readable
 
 import hetsched as hs
@@ -75,7 +76,7 @@ def assert_labels_inside(ax):
 
 
 @pytest.mark.parametrize("overlapping", [False, True])
-@pytest.mark.parametrize("p", WORKERS)
+@pytest.mark.parametrize("p", many(WORKERS, [1, 3, 64]))
 def test_trace_draws_every_event(p, overlapping):
     trace = gantt(p, overlap=overlapping, predicted=12.0)
     ax = plot_trace(trace)
@@ -190,9 +191,21 @@ def test_distribution_with_idle_workers_and_without_chunks():
     plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
 
 
-@pytest.mark.parametrize("shape", [None, (300, 1000), (4000, 64)])
-@pytest.mark.parametrize("method", ["columns", "rows"])
-@pytest.mark.parametrize("p", WORKERS)
+@pytest.mark.parametrize(
+    ("p", "method", "shape"),
+    many(
+        list(itertools.product(WORKERS, ["columns", "rows"], [None, (300, 1000), (4000, 64)])),
+        [
+            (1, "columns", None),
+            (2, "rows", (300, 1000)),
+            (3, "columns", (4000, 64)),
+            (8, "columns", None),
+            (8, "rows", (300, 1000)),
+            (64, "rows", None),
+            (64, "columns", (4000, 64)),
+        ],
+    ),
+)
 def test_partition_is_drawn_as_it_is(p, method, shape):
     plan = hs.partition(np.random.default_rng(p).uniform(0.2, 3, p), method, shape)
     ax = plot_partition(plan)
@@ -330,7 +343,11 @@ def test_plots_into_given_axes_leave_the_figure_as_it_is():
 @pytest.mark.parametrize("p", [2, 64])
 def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
     before = dict(matplotlib.rcParams)
-    for draw in (gantt(p).plot, hs.distribute(9, [1.0] * p).plot, hs.partition([1.0] * p).plot):
+    for draw in (
+        gantt(p).plot,
+        hs.distribute(9, [1.0] * p).plot,
+        hs.partition([1.0] * p, "columns").plot,
+    ):
         svg = figure_svg(draw)
         assert svg.startswith("<svg ")
         root = ET.fromstring(svg)

@@ -4,6 +4,7 @@ import importlib
 import xml.etree.ElementTree as ET
 
 import pytest
+from inputs import many
 
 import hetsched as hs
 
@@ -28,7 +29,7 @@ def _close_figures():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", many(list(DRAWN), list(DRAWN)[::2]))
 def test_fonts(name, tmp_path):
     before = dict(matplotlib.rcParams)
     thing = DRAWN[name]()

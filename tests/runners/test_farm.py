@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from inputs import many
 
 import hetsched as hs
 from hetsched.runners import tasks as farm
@@ -52,8 +53,14 @@ def who(x):
     return os.getpid()
 
 
-@pytest.mark.parametrize("order", ["plan", "demand"])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("method", "order"),
+    [
+        ("fork", "plan"),
+        ("spawn", "demand"),
+        *many([("fork", "demand"), ("spawn", "plan")], []),
+    ],
+)
 def test_results_are_in_the_order_of_the_tasks(order, method):
     seen = []
     found, trace = hs.map_tasks(

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+from inputs import many
 from lapack import matrices
 from lapack.matrices import DTYPES
 from lapack.operations import OURS, PEERS, call
@@ -12,7 +13,7 @@ from lapack.operations import OURS, PEERS, call
 import hetsched as hs
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("dtype", DTYPES)]
-SIZES = (1, 2, 5, 17, 40, 97, 130)
+SIZES = (1, 2, 17, 97, 130, *many((5, 40), ()))
 of_sizes = pytest.mark.parametrize("n", SIZES)
 of_values = pytest.mark.parametrize("value", [np.nan, np.inf], ids=str)
 

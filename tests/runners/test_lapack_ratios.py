@@ -33,6 +33,18 @@ EDGES = ("small", "large")
 of_dtypes = pytest.mark.parametrize("dtype", DTYPES)
 
 
+def of_kinds(kinds):
+    """Each kind of matrix in all types of numbers, or in a real and a complex one by turns."""
+    return pytest.mark.parametrize(
+        ("kind", "dtype"),
+        [
+            (kind, dtype)
+            for turn, kind in enumerate(kinds)
+            for dtype in many(DTYPES, DTYPES[turn % 2 :: 2])
+        ],
+    )
+
+
 def ours(name, *args, **options):
     return call(OURS, name, *args, **options)
 
@@ -62,8 +74,7 @@ def is_of(x, shape, dtype):
 
 
 class TestLu:
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
             a = matrices.general(kind, m, n, dtype)
@@ -77,8 +88,7 @@ class TestLu:
                 limit = 2**0.5 if lu.dtype.kind == "c" else 1
                 assert multipliers.max(initial=0) <= limit * (1 + 8 * np.finfo(dtype).eps)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", REGULAR)
+    @of_kinds(REGULAR)
     def test_systems(self, kind, dtype):
         for n in SIZES:
             a = matrices.general(kind, n, n, dtype)
@@ -93,8 +103,7 @@ class TestLu:
                 x = ours("solve", a, np.array(b, order="F" if columns == 2 else "C"))
                 solved(a, x, b, true, rcond)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", REGULAR)
+    @of_kinds(REGULAR)
     def test_inverses(self, kind, dtype):
         for n in SIZES:
             a = matrices.general(kind, n, n, dtype)
@@ -103,8 +112,7 @@ class TestLu:
                 is_of(inverse, (n, n), dtype)
                 below(ratios.inverse(a, inverse), n, options)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", SINGULAR)
+    @of_kinds(SINGULAR)
     @pytest.mark.parametrize("n", [1, 2, 5, 16, 97])
     def test_singular(self, kind, dtype, n):
         a = matrices.general(kind, n, n, dtype)
@@ -151,9 +159,8 @@ def with_other_triangle(a, lower, diagonal=False):
 
 
 class TestCholesky:
-    @of_dtypes
+    @of_kinds([kind for kind in POSITIVE if "zero" not in kind])
     @pytest.mark.parametrize("lower", [True, False])
-    @pytest.mark.parametrize("kind", [kind for kind in POSITIVE if "zero" not in kind])
     def test_factors_and_systems(self, kind, lower, dtype):
         for n in SIZES:
             a = matrices.positive(kind, n, dtype)
@@ -175,9 +182,8 @@ class TestCholesky:
             if n <= 97:
                 below(ratios.inverse(a, ours("cho_solve", (c, flag), np.eye(n, dtype=dtype))), n)
 
-    @of_dtypes
+    @of_kinds([kind for kind in POSITIVE if "zero" in kind])
     @pytest.mark.parametrize("lower", [True, False])
-    @pytest.mark.parametrize("kind", [kind for kind in POSITIVE if "zero" in kind])
     def test_not_definite(self, kind, lower, dtype):
         """The error says which minor it is."""
         for n in (1, 2, 5, 17, 97, 200):
@@ -189,8 +195,7 @@ class TestCholesky:
 
 
 class TestQr:
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
             a = matrices.general(kind, m, n, dtype)
@@ -212,8 +217,7 @@ class TestQr:
         below(ratios.qr_product(a, q, r), a.shape)
         below(ratios.orthonormal(q), a.shape)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_r_alone(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES[:-2]] + list(SHAPES):
             a = matrices.general(kind, m, n, dtype)
@@ -223,8 +227,7 @@ class TestQr:
             assert not np.tril(r, -1).any()
             below(ratios.qr_triangle(a, r), m, n)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_reflectors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES if n <= 97] + [(m, n) for m, n in SHAPES if m <= 300]:
             a = matrices.general(kind, m, n, dtype)
@@ -240,8 +243,7 @@ class TestQr:
                 c = matrices.uniform(matrices.random("c", m), (m, 3), dtype)
                 below(ratios.applied(packed, tau, ours("qr", a, mode="full")[0], c), m)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_pivoted(self, kind, dtype):
         if not takes("qr", "pivoting"):
             pytest.skip("qr has no pivoting")
@@ -343,9 +345,8 @@ def least(a, b, cond=None):
 
 
 class TestTriangular:
-    @of_dtypes
+    @of_kinds(TRIANGULAR)
     @pytest.mark.parametrize("lower", [True, False])
-    @pytest.mark.parametrize("kind", TRIANGULAR)
     def test_systems(self, kind, lower, dtype):
         unit = "unit" in kind or kind == "identity"
         for n in SIZES:
@@ -376,15 +377,13 @@ class TestTriangular:
 
 
 class TestDeterminants:
-    @of_dtypes
-    @pytest.mark.parametrize("kind", [kind for kind in GENERAL if kind not in EDGES])
+    @of_kinds([kind for kind in GENERAL if kind not in EDGES])
     def test_exact(self, kind, dtype):
         for n in range(6):
             a = matrices.general(kind, n, n, dtype)
             below(ratios.determinant(a, ours("det", a)), n)
 
-    @of_dtypes
-    @pytest.mark.parametrize("kind", GENERAL)
+    @of_kinds(GENERAL)
     def test_logarithms(self, kind, dtype):
         for n in [n for n in SIZES if n <= 97]:
             a = matrices.general(kind, n, n, dtype)
@@ -392,8 +391,7 @@ class TestDeterminants:
 
 
 class TestGram:
-    @of_dtypes
-    @pytest.mark.parametrize("kind", [kind for kind in GENERAL if kind not in EDGES])
+    @of_kinds([kind for kind in GENERAL if kind not in EDGES])
     def test_products(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
             a = matrices.general(kind, m, n, dtype)
@@ -545,8 +543,7 @@ def test_gram_of_one_rounding_apart_is_found(dtype):
     assert ratios.gram(matrices.general("well", 6, 9, dtype), g) == np.inf
 
 
-@of_dtypes
-@pytest.mark.parametrize("kind", [*GENERAL, *TRIANGULAR])
+@of_kinds([*GENERAL, *TRIANGULAR])
 def test_types_are_what_they_say(kind, dtype):
     for n in (2, 17, 96):
         a = (

@@ -17,6 +17,8 @@ import hetsched.runners.product
 from hetsched._engine import kernels
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+#: Products of several panels in depth, of one column, of one row, and of several panels in all.
+MANY_PANELS = ((70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500))
 
 
 @pytest.fixture(autouse=True)
@@ -521,9 +523,17 @@ class TestErrors:
             pool.matmul(tall, tall.T)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize(
-    "shape", [(70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500)]
+    ("shape", "dtype"),
+    many(
+        [(shape, dtype) for shape in MANY_PANELS for dtype in DTYPES],
+        [
+            (MANY_PANELS[0], np.float32),
+            (MANY_PANELS[1], np.float64),
+            (MANY_PANELS[2], np.complex64),
+            *((MANY_PANELS[3], dtype) for dtype in DTYPES),
+        ],
+    ),
 )
 def test_the_same_bits_every_time(dtype, shape):
     m, k, n = shape

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 
 import hetsched as hs
 from hetsched._engine import tuning
@@ -16,6 +17,18 @@ DTYPES = [np.dtype(x) for x in (np.float32, np.float64, np.complex64, np.complex
 dtypes, seeds = st.sampled_from(DTYPES), st.integers(0, 2**31)
 stacks = st.sampled_from([(), (), (3,), (2, 2), (0,)])
 sides = st.integers(0, 9)
+
+
+def of_types(name, values):
+    """Each value in all types of numbers, or in a real and a complex one by turns."""
+    return pytest.mark.parametrize(
+        (name, "dtype"),
+        [
+            (value, dtype)
+            for turn, value in enumerate(values)
+            for dtype in many(DTYPES, DTYPES[turn % 2 :: 2])
+        ],
+    )
 
 
 @pytest.fixture(autouse=True, params=["NumPy's", "the engine's"])
@@ -322,8 +335,7 @@ def unitary(n, dtype, seed):
     return np.linalg.qr(random((n, n), dtype, seed))[0]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", ORDERS)
+@of_types("n", ORDERS)
 def test_hermitian_matrices_with_given_values(n, dtype):
     for name, wanted in spectra(n, dtype).items():
         q = unitary(n, dtype, n)
@@ -339,10 +351,7 @@ def test_hermitian_matrices_with_given_values(n, dtype):
             assert np.abs(alone - values).max() <= 30 * eps(a) * size, name
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "shape", [(n, n) for n in ORDERS] + [(33, 70), (70, 33), (64, 80), (97, 96)]
-)
+@of_types("shape", [*((n, n) for n in ORDERS), (33, 70), (70, 33), (64, 80), (97, 96)])
 def test_matrices_with_given_singular_values(shape, dtype):
     m, n = shape
     k = min(shape)

@@ -213,11 +213,11 @@ def test_poll_ends_it(threads):
         assert 0 <= fraction <= 1
         raise Stop
 
-    a = np.random.default_rng(6).standard_normal((200_000, 50))
+    a = np.random.default_rng(6).standard_normal((100_000, 50))
     r, c, b, residuals = (
         np.empty((50, 50)),
         np.empty((50, 400)),
-        np.ones((200_000, 400)),
+        np.ones((100_000, 400)),
         np.empty(400),
     )
     with pytest.raises(Stop):

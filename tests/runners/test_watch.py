@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 from oracles.stencil import iterated
 
 import hetsched as hs
@@ -331,8 +332,15 @@ def test_errors_of_slices(ring, real):
 # ---- zones ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("communication", ["once", "sequential", "parallel"])
-@pytest.mark.parametrize("dtype", ["f", "D"])
+@pytest.mark.parametrize(
+    ("communication", "dtype"),
+    [
+        ("once", "f"),
+        ("sequential", "D"),
+        ("parallel", "f"),
+        *many([("once", "D"), ("sequential", "f"), ("parallel", "D")], []),
+    ],
+)
 def test_zones_move_and_the_product_is_right(star, communication, dtype, monkeypatch):
     rng = np.random.default_rng(3)
     m, n, k = 117, 128, 95  # blocks of 10, the last of each smaller
