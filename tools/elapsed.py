@@ -21,15 +21,23 @@ def run(what: str, about: str, *command: str) -> int:
     """
     print(f"{what}: {about}", flush=True)
     start = time.monotonic()
+    running: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []  # signals that came before the command ran
+
+    def pass_on(number: int, _: object) -> None:
+        if not running:
+            early.append(number)
+        elif number != signal.SIGINT:
+            running[0].send_signal(number)
+
+    # before the command starts, since it may answer before this function goes on
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, pass_on)
     with subprocess.Popen(command) as process:
-
-        def pass_on(number: int, _: object) -> None:
-            if number != signal.SIGINT:
-                process.send_signal(number)
-
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                signal.signal(number, pass_on)
+        running.append(process)
+        for number in early:
+            process.send_signal(number)
         while True:
             try:
                 status = process.wait(PERIOD)
