@@ -9,11 +9,12 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from importlib import import_module
 from typing import Any
 
 from .._base.progress import no_bars
 from .._base.version import __version__
-from . import c_flags, streams
+from . import c_flags, completion, streams
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,32 +127,38 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     _add_common(parser, False)
     if not words or not set(words) <= set(c_flags.OPTIONS):
-        _add_commands(parser)
+        _add_commands(parser, words)
     return parser
 
 
-def _add_commands(parser: argparse.ArgumentParser) -> None:
-    """Add the commands. They are imported here because they load NumPy, which makefiles that ask
-    for --cflags should not wait for."""
-    from . import (
-        bench,
-        completion,
-        demo,
-        exec,
-        info,
-        join,
-        measure,
-        mpi,
-        planning,
-        reproduce,
-        run,
-        study,
-    )
+#: The modules of the commands, in the order of --help. `planning` has several; the other modules
+#: are called as their command.
+_MODULES = (
+    "demo",
+    "info",
+    "measure",
+    "join",
+    "planning",
+    "run",
+    "mpi",
+    "exec",
+    "reproduce",
+    "study",
+    "bench",
+)
 
+
+def _add_commands(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Add the commands, or only the one that the arguments begin with, if a module is called so.
+    Together the modules take a quarter of a second to load, for which programs that start in
+    hundreds, by `hetsched exec`, and makefiles that ask for --cflags should not wait."""
+    first = words[0] if words else ""
+    is_one = first in _MODULES and first != "planning"
     commands = parser.add_subparsers(metavar="COMMAND")
-    for module in (demo, info, measure, join, planning, run, mpi, exec, reproduce, study, bench):
-        module.add_parser(commands)
-    completion.add_parser(commands, parser)
+    for name in (first,) if is_one else _MODULES:
+        import_module(f".{name}", __package__).add_parser(commands)
+    if not is_one:
+        completion.add_parser(commands, parser)
     for command in commands.choices.values():
         _add_common(command, argparse.SUPPRESS)
 

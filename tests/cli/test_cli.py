@@ -1,5 +1,6 @@
 """The command line, as a stranger meets it."""
 
+import argparse
 import csv
 import json
 import os
@@ -660,3 +661,27 @@ def test_a_platform_is_no_plan_and_the_reverse(files, capsys):
         assert f"{path} is a platform, not a plan" in capsys.readouterr().err
     assert cli.main(["plan", "5", "5", "5", "--platform", "plan.json"]) == 1
     assert "plan.json: it is a plan, not a platform" in capsys.readouterr().err
+
+
+def commands_of(words):
+    parser = cli._parser(words)
+    (found,) = (x for x in parser._actions if isinstance(x, argparse._SubParsersAction))
+    return found.choices
+
+
+@pytest.mark.parametrize("module", cli._MODULES)
+def test_a_command_alone_is_as_beside_others(module):
+    every = commands_of([])
+    some = commands_of([module])
+    assert set(some) == ({module} if module != "planning" else set(every))
+    for name, parser in some.items():
+        assert parser.format_help() == every[name].format_help()
+
+
+def test_a_command_loads_its_own_module_alone():
+    code = (
+        "import sys; from hetsched.cli import main; main._parser(['exec', 'true']);"
+        "print(*(name for name in sys.modules if name.startswith('hetsched.planners')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.split()
