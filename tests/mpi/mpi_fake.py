@@ -142,3 +142,11 @@ def on_ranks(size, call):
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads), "a rank hangs"
     return found, wires.sent
+
+
+def good(found):
+    """What the ranks have returned; what one of them has raised is raised here."""
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return found

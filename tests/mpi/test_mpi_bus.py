@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpi_fake import on_ranks
+from mpi_fake import good, on_ranks
 
 import hetsched as hs
-from hetsched.mpi import arguments, bus
+from hetsched.mpi import bus
 
+pytestmark = pytest.mark.usefixtures("fake_ranks")
 PROGRAM = Path(__file__).with_name("mpi_cases_bus.py")
-
-
-@pytest.fixture(autouse=True)
-def _fake(monkeypatch):
-    monkeypatch.setattr(arguments, "Ranks", lambda comm, timeout: comm)
 
 
 def run(plan, function, tasks, *, root=0, size=None, **options):
@@ -37,13 +33,6 @@ def run(plan, function, tasks, *, root=0, size=None, **options):
         )
 
     return on_ranks(size, call)
-
-
-def good(found):
-    for each in found:
-        if isinstance(each, BaseException):
-            raise each
-    return found
 
 
 def square(x):

@@ -22,14 +22,6 @@ TIMEOUT = 0.4
 STAR = hs.Platform.star([2e-4, 3e-4], link_costs=[2e-5, 4e-5], memory=[21, 45])
 
 
-@pytest.fixture(scope="module")
-def pools():
-    made = [hs.Pool(1) for _ in range(SIZE)]
-    yield made
-    for pool in made:
-        pool.close()
-
-
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch):
     def patient(comm, timeout):

@@ -5,26 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mpi_fake import on_ranks
+from mpi_fake import good, on_ranks
 
 import hetsched as hs
-from hetsched.mpi import arguments, kinds
+from hetsched.mpi import kinds
 from hetsched.runners import plans
 
+pytestmark = pytest.mark.usefixtures("fake_ranks")
 SIZE = 3
-
-
-@pytest.fixture(scope="module")
-def pools():
-    made = [hs.Pool(1) for _ in range(SIZE)]
-    yield made
-    for pool in made:
-        pool.close()
-
-
-@pytest.fixture(autouse=True)
-def _fake(monkeypatch):
-    monkeypatch.setattr(arguments, "Ranks", lambda comm, timeout: comm)
 
 
 def product(pools, plan, A, B, root=1):
@@ -33,9 +21,7 @@ def product(pools, plan, A, B, root=1):
         return hs.mpi.matmul(ranks, *given, root, pool=pools[ranks.rank])
 
     found, sent = on_ranks(SIZE, call)
-    for each in found:
-        if isinstance(each, BaseException):
-            raise each
+    good(found)
     assert [each for rank, each in enumerate(found) if rank != root] == [None] * (SIZE - 1)
     return found[root], sent
 

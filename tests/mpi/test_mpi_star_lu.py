@@ -13,27 +13,14 @@ import pytest
 import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from mpi_fake import on_ranks
+from mpi_fake import good, on_ranks
 
 import hetsched as hs
-from hetsched.mpi import arguments
 
+pytestmark = pytest.mark.usefixtures("fake_ranks")
 PROGRAM = Path(__file__).with_name("mpi_cases_star_lu.py")
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 MOST = 4
-
-
-@pytest.fixture(scope="module")
-def pools():
-    made = [hs.Pool(1) for _ in range(MOST)]
-    yield made
-    for pool in made:
-        pool.close()
-
-
-@pytest.fixture(autouse=True)
-def _fake(monkeypatch):
-    monkeypatch.setattr(arguments, "Ranks", lambda comm, timeout: comm)
 
 
 def run(pools, plan, A, *, root=0, size=None, call=None, **options):
@@ -46,13 +33,6 @@ def run(pools, plan, A, *, root=0, size=None, call=None, **options):
         return function(ranks, *given, root, pool=pools[ranks.rank], **options)
 
     return on_ranks(len(plan.names) + 1 if size is None else size, on_rank)
-
-
-def good(found):
-    for each in found:
-        if isinstance(each, BaseException):
-            raise each
-    return found
 
 
 def matrix(n, dtype=np.float64, seed=0):

@@ -10,28 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpi_fake import on_ranks
+from mpi_fake import good, on_ranks
 from oracles.stencil import iterated
 
 import hetsched as hs
-from hetsched.mpi import arguments, ring
+from hetsched.mpi import ring
 from hetsched.mpi.zones import Zone
 
+pytestmark = pytest.mark.usefixtures("fake_ranks")
 PROGRAM = Path(__file__).with_name("mpi_cases_stencil.py")
 MOST = 5
-
-
-@pytest.fixture(scope="module")
-def pools():
-    made = [hs.Pool(1) for _ in range(MOST)]
-    yield made
-    for pool in made:
-        pool.close()
-
-
-@pytest.fixture(autouse=True)
-def _fake(monkeypatch):
-    monkeypatch.setattr(arguments, "Ranks", lambda comm, timeout: comm)
 
 
 def results(pools, size, *at_root, root=0, others=(), each=None, **options):
@@ -48,13 +36,6 @@ def results(pools, size, *at_root, root=0, others=(), each=None, **options):
 
     found, sent = on_ranks(size, call)
     return found, sent
-
-
-def good(found):
-    for each in found:
-        if isinstance(each, BaseException):
-            raise each
-    return found
 
 
 def complete(times):
