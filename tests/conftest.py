@@ -9,6 +9,8 @@ from itertools import count
 # What is compared with is computed by one thread: more of them would spin on cores that others
 # need. Before NumPy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# In the programs that tests start it has more; they wait asleep.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 # Modules are compiled once, even where the environment says to keep no bytecode: tests start
 # hundreds of programs, and compiling the package takes most of them longer than their work.

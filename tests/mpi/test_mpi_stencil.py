@@ -3,6 +3,7 @@ real MPI program."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import mpi_run
@@ -192,8 +193,12 @@ def test_a_trace_of_all_ranks(pools, size):
     assert others == [(None, None)] * (size - 1)
     np.testing.assert_array_equal(value, iterated(U, 12, 0.25))
     assert {event.worker for event in trace.events if event.kind == "compute"} == set(range(size))
+    # groups of as many steps as the narrowest slice is wide, which depends on the measured speeds
     whats = {event.what for event in trace.events if event.kind == "compute"}
-    assert whats == ({"steps 0 to 11"} if size == 1 else {"steps 0 to 7", "steps 8 to 11"})
+    numbers = sorted([int(number) for number in re.findall(r"\d+", what)] for what in whats)
+    assert [steps[0] for steps in numbers] == [0, *(steps[-1] + 1 for steps in numbers[:-1])]
+    assert numbers[-1][-1] == 11
+    assert len(numbers) == 1 or size > 1
     assert trace.predicted > 0.0
 
 
