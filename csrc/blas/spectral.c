@@ -146,14 +146,33 @@ typedef struct {
 } eigen_places;
 static const eigen_places replaced = {2, 3, 4, 5, 6, 4, 5, 8};
 static const eigen_places separate = {3, 4, 5, 6, 13, 14, 15, 18};
-enum { RANGE = 2, COUNT = 12, SUPPORT = 16 };
+enum { RANGE = 2, FIRST = 9, LAST = 10, COUNT = 12, SUPPORT = 16 };
 
-/* Sets what syevr returns besides values and vectors: their number, and that no element of a vector
- * is known to be zero. */
-static void describe_vectors(const arguments *given, int64_t n, int vectors)
+/* Reads the numbers of the first and the last eigenvalue that syevr is to find, from 0 on. Returns
+ * whether they are numbers in range, not a range of values: how many vectors that has is known too
+ * late. */
+static int read_range(const arguments *given, int64_t n, int64_t *first, int64_t *last)
 {
-    set_integer(given, COUNT, 0, n);
-    for (int64_t i = 0; i < n && vectors; i++) {
+    *first = 0;
+    *last = n - 1;
+    if (read_letter(given, RANGE, "A")) return 1;
+    if (!read_letter(given, RANGE, "I")) return 0;
+    *first = read_integer(given, FIRST) - 1;
+    *last = read_integer(given, LAST) - 1;
+    return *first >= 0 && *first <= *last && *last < n;
+}
+
+/* Puts the wanted values of syevr first, of all that the engine has found, and sets what it returns
+ * besides them and the vectors: their number, and, of all vectors, that no element is known to be
+ * zero. For some vectors the array of that may be empty. */
+static void describe_range(const arguments *given, const hs_eigh *found, int64_t count)
+{
+    const int64_t n = found->n;
+    const size_t real = hs__real_bytes(found->dtype);
+    memmove(found->values, (char *)found->values + (size_t)found->first * real,
+            (size_t)count * real);
+    set_integer(given, COUNT, 0, count);
+    for (int64_t i = 0; i < n && count == n && found->vectors; i++) {
         set_integer(given, SUPPORT, 2 * i, 1);
         set_integer(given, SUPPORT, 2 * i + 1, n);
     }
@@ -181,10 +200,12 @@ static int take_eigh(const arguments *given)
     const int vectors = job == 'V';
     const sizes room = read_sizes(given, place->lwork, count_eigen_sizes(routine));
     if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
+    int64_t first = 0;
+    int64_t last = n - 1;
     if (!job || !triangle || n < 2 || n > INT32_MAX || !hs__lead_fits(lda, n) ||
         !hs__lead_fits(ldz, vectors ? n : 1) ||
         !have_room(&room, eigen_sizes(routine, vectors, n)) ||
-        (is_separate && !read_letter(given, RANGE, "A")))
+        (is_separate && !read_range(given, n, &first, &last)))
         return hs__refuse_call(entry, cube(n));
     hs__call call;
     if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n), alone_eigh(routine, vectors, n)))
@@ -199,9 +220,10 @@ static int take_eigh(const arguments *given)
                     .vectors = vectors ? find_array(given, place->z) : NULL,
                     .row_stride = 1,
                     .col_stride = ldz,
-                    .count = n};
+                    .first = first,
+                    .count = last - first + 1};
     const hs_status status = hs_run_eigh(call.pool, &eigh, NULL, NULL);
-    if (!status && !eigh.failed && is_separate) describe_vectors(given, n, vectors);
+    if (!status && !eigh.failed && is_separate) describe_range(given, &eigh, last - first + 1);
     return end_decomposition(&call, status, eigh.failed);
 }
 

@@ -105,21 +105,52 @@ def test_imaginary_parts_of_the_diagonal_are_not_read(ours, letter, routine, tri
     near(wide(a) @ z, z * w, letter, 2 * n, 20)
 
 
+def ranged(lapack, letter, job, a, chosen, low, high, first, last):
+    """A call of syevr for a part of the eigenvalues: what it returns, and its results."""
+    made = eigh_arguments(letter, lapack.integer, "syevr", job, "L", Guarded(half("L", a)))
+    real = LETTERS["sd"[letter in "dz"]]
+    arguments = list(made.arguments)
+    arguments[1] = chosen
+    arguments[6:10] = [real(low), real(high), first, last]
+    return lapack(letter, "syevr", *arguments), made
+
+
+@given(data=st.data(), letter=letters, n=st.sampled_from([1, 2, 3, 16, 33, 70]), seed=seeds)
+def test_eigenvalues_by_their_numbers(ours, data, letter, n, seed):
+    first = data.draw(st.integers(1, n))
+    last, job = data.draw(st.integers(first, n)), data.draw(st.sampled_from("NV"))
+    a, count = hermitian(np.random.default_rng(seed), letter, n), last - first + 1
+    info, made = ranged(lapack_of(data, ours), letter, job, a, "I", 0.0, 0.0, first, last)
+    assert info == 0
+    assert made.count.values[0] == count
+    w = of_vector(made.w)[:count]
+    near_size(w, np.linalg.eigvalsh(wide(a))[first - 1 : last], letter, n)
+    if job == "V":
+        z, size = wide(made.z.values)[:, :count], max(1.0, np.abs(a).max() * n**0.5)
+        near(wide(a) @ z, z * w, letter, 2 * n, size)
+        near(z.conj().T @ z, np.eye(count), letter, 2 * n)
+        assert not made.z.values[:, count:].any()
+        assert count < n or n < 2 or made.support.values.tolist() == [1, n] * n
+        assert count == n or (made.support.values == -77).all()  # may be empty
+
+
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("chosen", ["I", "V"])
-def test_a_range_of_eigenvalues_is_forwarded(ours, letter, chosen):
+def test_a_range_of_values_is_forwarded(ours, letter):
     lapack, n = Lapack(ours, "wheel64"), 60
     a = hermitian(np.random.default_rng(n), letter, n)
-    made = eigh_arguments(letter, lapack.integer, "syevr", "V", "L", Guarded(a))
-    arguments = list(made.arguments)
-    real = LETTERS["sd"[letter in "dz"]]
-    arguments[1] = chosen
-    arguments[6:10] = [real(0.0), real(1e3), 3, 10]
-    assert lapack(letter, "syevr", *arguments) == 0
+    info, made = ranged(lapack, letter, "V", a, "V", 0.0, 1e3, 1, 1)
+    assert info == 0
     expected = np.linalg.eigvalsh(wide(a))
-    expected = expected[2:10] if chosen == "I" else expected[expected > 0]
+    expected = expected[expected > 0]
     assert made.count.values[0] == len(expected)
     near_size(of_vector(made.w)[: len(expected)], expected, letter, n)
+
+
+@pytest.mark.parametrize(("first", "last", "info"), [(0, 3, -9), (5, 4, -10), (1, 61, -10)])
+def test_numbers_of_no_eigenvalue(ours, first, last, info):
+    lapack, n = Lapack(ours, "wheel64"), 60
+    a = hermitian(np.random.default_rng(n), "d", n)
+    assert ranged(lapack, "d", "V", a, "I", 0.0, 0.0, first, last)[0] == info
 
 
 # ---- eigenvalues of pairs ------------------------------------------------------------------------
@@ -472,6 +503,8 @@ for name in {names}:
         for driver in "ev", "evd", "evr":
             w, v = la.eigh(h, driver=driver)
             near(v * w @ v.conj().T, h)
+        some, _ = la.eigh(h, subset_by_index=[3, 12])
+        near(some, w[3:13])
         w, v = np.linalg.eigh(h)
         near(v * w @ v.conj().T, h)
         near(np.linalg.eigvalsh(h), w)
@@ -494,7 +527,7 @@ def test_numpy_and_scipy_around_the_least_order(name):
     letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[name]
     pair = {
         calls.usual(letter, routine): count
-        for routine, count in {"syev": 1, "syevr": 1, "gesvd": 3}.items()
+        for routine, count in {"syev": 1, "syevr": 2, "gesvd": 3}.items()
     }
     for function, count in pair.items():
         row = counted[function]
