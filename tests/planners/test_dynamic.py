@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 from oracles.dynamic import handed_out
 from validators import validate
 
