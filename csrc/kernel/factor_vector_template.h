@@ -1,6 +1,4 @@
-/* The loops of factor_vector.h, included once for each instruction set and type: NAME(x) makes
- * names, TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL; an
- * element has PARTS reals. All but TARGET and BYTES are undefined at the end of this file. */
+/* The loops of factor_vector.h, included by each_type.h. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 enum { NAME(lanes) = sizeof(NAME(vector)) / sizeof(REAL) };
@@ -165,8 +163,3 @@ TARGET static void NAME(swap_rows)(void *slice, int32_t tile, int64_t first, int
         }
     }
 }
-
-#undef NAME
-#undef REAL
-#undef INTEGER
-#undef PARTS

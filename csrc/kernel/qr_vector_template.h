@@ -1,7 +1,4 @@
-/* The loops of qr_vector.h, included once for each instruction set and type: NAME(x) makes names,
- * TARGET is the attribute of the instruction set, BYTES the size of a vector of REAL; an element
- * has PARTS reals; INTEGER has the size of REAL. All but TARGET and BYTES are undefined at the end
- * of this file. */
+/* The loops of qr_vector.h, included by each_type.h. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 typedef INTEGER NAME(integers) __attribute__((vector_size(BYTES)));
@@ -128,7 +125,3 @@ TARGET static inline NAME(element) NAME(conj)(NAME(element) x)
 #include "kernel/qr_two_sided.h"
 
 #undef INLINE
-#undef NAME
-#undef REAL
-#undef INTEGER
-#undef PARTS
