@@ -39,14 +39,6 @@ void hs__set_size(int32_t dtype, void *work, int64_t size)
                     if (size != size) return (double)size;                              \
                 }                                                                       \
         return (double)largest;                                                         \
-    }                                                                                   \
-    static void conjugate_##REAL(const hs__matrix *x)                                   \
-    {                                                                                   \
-        for (int64_t j = 0; j < x->cols; j++)                                           \
-            for (int64_t i = 0; i < x->rows; i++) {                                     \
-                REAL *e = (REAL *)(void *)hs__at(x, i, j);                              \
-                e[1] = -e[1];                                                           \
-            }                                                                           \
     }
 DEFINE_LOOPS(float)
 DEFINE_LOOPS(double)
@@ -66,8 +58,10 @@ double hs__largest(int32_t dtype, const hs__matrix *x)
 
 void hs__conjugate(int32_t dtype, const hs__matrix *x)
 {
-    if (!(dtype >> 1)) return;
     const hs__matrix lines = lines_of(x);
-    if (dtype & 1) conjugate_double(&lines);
-    else conjugate_float(&lines);
+    const int64_t run = lines.row_stride == 1 ? lines.rows : 1;
+    if (!(dtype >> 1)) return;
+    for (int64_t j = 0; j < lines.cols; j++)
+        for (int64_t i = 0; i < lines.rows; i += run)
+            hs__conjugate_elements(dtype, run, hs__at(&lines, i, j));
 }
