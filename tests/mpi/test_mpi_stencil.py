@@ -3,7 +3,6 @@ real MPI program."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import mpi_run
@@ -188,17 +187,14 @@ def test_what_is_no_checkpoint(tmp_path):
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_trace_of_all_ranks(pools, size):
     U = np.random.default_rng(6).standard_normal((9, 60))
-    found, _ = results(pools, size, U, 12, trace=True)
+    # measured speeds could make a slice narrower than the eight steps between two messages
+    found, _ = results(pools, size, U, 12, trace=True, platform=complete([1.0] * size))
     (value, trace), *others = good(found)
     assert others == [(None, None)] * (size - 1)
     np.testing.assert_array_equal(value, iterated(U, 12, 0.25))
     assert {event.worker for event in trace.events if event.kind == "compute"} == set(range(size))
-    # groups of as many steps as the narrowest slice is wide, which depends on the measured speeds
     whats = {event.what for event in trace.events if event.kind == "compute"}
-    numbers = sorted([int(number) for number in re.findall(r"\d+", what)] for what in whats)
-    assert [steps[0] for steps in numbers] == [0, *(steps[-1] + 1 for steps in numbers[:-1])]
-    assert numbers[-1][-1] == 11
-    assert len(numbers) == 1 or size > 1
+    assert whats == ({"steps 0 to 11"} if size == 1 else {"steps 0 to 7", "steps 8 to 11"})
     assert trace.predicted > 0.0
 
 
