@@ -69,6 +69,23 @@ def test_no_process_is_left(number, whole):
         os.killpg(process.pid, 0)
 
 
+def test_a_signal_while_the_command_starts():
+    code = (
+        "import importlib.util, os, signal, subprocess, sys\n"
+        f"spec = importlib.util.spec_from_file_location('elapsed', {str(SCRIPT)!r})\n"
+        "elapsed = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(elapsed)\n"
+        "class Early(subprocess.Popen):\n"
+        "    def __init__(self, *words):\n"
+        "        super().__init__(*words)\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "elapsed.subprocess.Popen = Early\n"
+        "raise SystemExit(elapsed.run('work', 'long', 'sleep', '600'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+
+
 @pytest.mark.skipif(not (ROOT / "csrc").is_dir(), reason="needs the source tree")
 def test_make_demo_and_make_test_say_what_takes_long(tmp_path):
     make = shutil.which("make")
