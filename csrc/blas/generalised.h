@@ -8,7 +8,7 @@
  * A B x = w x (kind 2) or B A x = w x (kind 3).
  *   upper    non-zero: the upper triangles are read; zero: the lower ones
  *   vectors  non-zero: A is replaced by the eigenvectors, of which Z^H B Z, or for kind 3
- *            Z^H B^-1 Z, is the identity. A stays else
+ *            Z^H B^-1 Z, is the identity; zero: A stays as it is
  *   b        its triangle is replaced by the Cholesky factor
  *   values   [n] out, of the real type, ascending
  *   failed   out: non-zero if B is not definite, or if a number is not finite */

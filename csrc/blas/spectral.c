@@ -148,9 +148,9 @@ static const eigen_places replaced = {2, 3, 4, 5, 6, 4, 5, 8};
 static const eigen_places separate = {3, 4, 5, 6, 13, 14, 15, 18};
 enum { RANGE = 2, FIRST = 9, LAST = 10, COUNT = 12, SUPPORT = 16 };
 
-/* Reads the numbers of the first and the last eigenvalue that syevr is to find, from 0 on. Returns
- * whether they are numbers in range, not a range of values: how many vectors that has is known too
- * late. */
+/* Reads which eigenvalues syevr is to find: the first and the last, counted from 0. Returns 0 if
+ * there are no such eigenvalues, or if they are those in a range of values: the engine must know
+ * before it starts how many vectors are wanted. */
 static int read_range(const arguments *given, int64_t n, int64_t *first, int64_t *last)
 {
     *first = 0;
@@ -162,9 +162,9 @@ static int read_range(const arguments *given, int64_t n, int64_t *first, int64_t
     return *first >= 0 && *first <= *last && *last < n;
 }
 
-/* Puts the wanted values of syevr first, of all that the engine has found, and sets what it returns
- * besides them and the vectors: their number, and, of all vectors, that no element is known to be
- * zero. For some vectors the array of that may be empty. */
+/* Moves the wanted values to the front of all values, and sets their number. If all vectors are
+ * wanted, it also sets isuppz: every row of each vector may be non-zero. For a part of the vectors
+ * LAPACK does not use isuppz, which may then be empty. */
 static void describe_range(const arguments *given, const hs_eigh *found, int64_t count)
 {
     const int64_t n = found->n;

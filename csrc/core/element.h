@@ -1,4 +1,4 @@
-/* Matrix elements: their sizes, and what concerns one after the other. */
+/* Matrix elements: sizes, and functions on consecutive elements. */
 #ifndef HS_CORE_ELEMENT_H
 #define HS_CORE_ELEMENT_H
 

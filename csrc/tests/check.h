@@ -40,7 +40,8 @@ static inline int check_few(void)
 #endif
 }
 
-/* The test's own sums of O(n^3) steps, which the thread sanitizer skips: no other thread runs. */
+/* Declares a function that checks results by sums of O(n^3) terms. The thread sanitizer does not
+ * instrument it, because no other thread runs meanwhile, and it would take most of the time. */
 #define CHECK_ORACLE static __attribute__((no_sanitize("thread")))
 
 /* The number of inputs of one kind, or their step. */

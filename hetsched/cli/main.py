@@ -131,8 +131,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-#: The modules of the commands, in the order of --help. `planning` has several; the other modules
-#: are called as their command.
+#: The modules of the commands, in the order of --help. `planning` has several commands; each other
+#: module has one, with the name of the module.
 _MODULES = (
     "demo",
     "info",
@@ -149,9 +149,11 @@ _MODULES = (
 
 
 def _add_commands(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Add the commands, or only the one that the arguments begin with, if a module is called so.
-    Together the modules take a quarter of a second to load, for which programs that start in
-    hundreds, by `hetsched exec`, and makefiles that ask for --cflags should not wait."""
+    """Add all commands, or only the one that the first argument names, if its module has no other.
+
+    Modules are loaded only if they are needed: scripts start hundreds of programs by
+    `hetsched exec`, and makefiles ask for --cflags.
+    """
     first = words[0] if words else ""
     is_one = first in _MODULES and first != "planning"
     commands = parser.add_subparsers(metavar="COMMAND")
