@@ -277,7 +277,8 @@ class TestRun:
         with hs.Pool(platform, emulate=True) as pool:
             _, trace = pool.lu_factor(matrix(40), owner=plan, trace=True)
         assert trace.finish[0] == 0.0
-        assert trace.total("compute")[1] >= plan.makespan == pytest.approx(0.004 * 4**3 / 3)
+        # Its deadlines count from the start of the run, so only the end says how long it took.
+        assert trace.finish[1] >= plan.makespan == pytest.approx(0.004 * 4**3 / 3)
         follows_the_plan(trace, plan)
 
     def test_a_master_that_is_too_fast_for_the_host(self):
