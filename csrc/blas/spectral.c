@@ -146,33 +146,42 @@ typedef struct {
 } eigen_places;
 static const eigen_places replaced = {2, 3, 4, 5, 6, 4, 5, 8};
 static const eigen_places separate = {3, 4, 5, 6, 13, 14, 15, 18};
-enum { RANGE = 2, FIRST = 9, LAST = 10, COUNT = 12, SUPPORT = 16 };
+enum { RANGE = 2, LOW = 7, HIGH, FIRST, LAST, COUNT = 12, SUPPORT = 16 };
 
-/* Reads which eigenvalues syevr is to find: the first and the last, counted from 0. Returns 0 if
- * there are no such eigenvalues, or if they are those in a range of values: the engine must know
- * before it starts how many vectors are wanted. */
-static int read_range(const arguments *given, int64_t n, int64_t *first, int64_t *last)
+static double read_real(const arguments *given, int place)
 {
-    *first = 0;
-    *last = n - 1;
+    const void *at = given->at[place - 1];
+    return given->entry->dtype & 1 ? *(const double *)at : *(const float *)at;
+}
+
+/* Reads which eigenvalues syevr is to find. Returns 0 if the arguments are wrong. */
+static int read_range(const arguments *given, hs_eigh *x)
+{
+    x->by_value = read_letter(given, RANGE, "V") != 0;
+    if (x->by_value) {
+        x->low = read_real(given, LOW);
+        x->high = read_real(given, HIGH);
+        return x->low < x->high;
+    }
     if (read_letter(given, RANGE, "A")) return 1;
-    if (!read_letter(given, RANGE, "I")) return 0;
-    *first = read_integer(given, FIRST) - 1;
-    *last = read_integer(given, LAST) - 1;
-    return *first >= 0 && *first <= *last && *last < n;
+    const int64_t first = read_integer(given, FIRST), last = read_integer(given, LAST);
+    x->first = first - 1;
+    x->count = last - x->first;
+    return read_letter(given, RANGE, "I") && 1 <= first && first <= last && last <= x->n;
 }
 
 /* Moves the wanted values to the front of all values, and sets their number. If all vectors are
- * wanted, it also sets isuppz: every row of each vector may be non-zero. For a part of the vectors
- * LAPACK does not use isuppz, which may then be empty. */
-static void describe_range(const arguments *given, const hs_eigh *found, int64_t count)
+ * wanted, it also sets isuppz: every row of each vector may be non-zero. For a part of the vectors,
+ * and for a range of values, LAPACK does not use isuppz, which may then be empty. */
+static void describe_range(const arguments *given, const hs_eigh *found)
 {
-    const int64_t n = found->n;
+    const int64_t n = found->n, count = found->count;
     const size_t real = hs__real_bytes(found->dtype);
     memmove(found->values, (char *)found->values + (size_t)found->first * real,
             (size_t)count * real);
     set_integer(given, COUNT, 0, count);
-    for (int64_t i = 0; i < n && count == n && found->vectors; i++) {
+    if (count < n || found->by_value || !found->vectors) return;
+    for (int64_t i = 0; i < n; i++) {
         set_integer(given, SUPPORT, 2 * i, 1);
         set_integer(given, SUPPORT, 2 * i + 1, n);
     }
@@ -200,16 +209,6 @@ static int take_eigh(const arguments *given)
     const int vectors = job == 'V';
     const sizes room = read_sizes(given, place->lwork, count_eigen_sizes(routine));
     if (is_query(&room) || !hs__is_large(entry, cube(n))) return 0;
-    int64_t first = 0;
-    int64_t last = n - 1;
-    if (!job || !triangle || n < 2 || n > INT32_MAX || !hs__lead_fits(lda, n) ||
-        !hs__lead_fits(ldz, vectors ? n : 1) ||
-        !have_room(&room, eigen_sizes(routine, vectors, n)) ||
-        (is_separate && !read_range(given, n, &first, &last)))
-        return hs__refuse_call(entry, cube(n));
-    hs__call call;
-    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n), alone_eigh(routine, vectors, n)))
-        return 0;
     hs_eigh eigh = {.dtype = entry->dtype,
                     .n = n,
                     .a = find_array(given, place->a),
@@ -220,10 +219,17 @@ static int take_eigh(const arguments *given)
                     .vectors = vectors ? find_array(given, place->z) : NULL,
                     .row_stride = 1,
                     .col_stride = ldz,
-                    .first = first,
-                    .count = last - first + 1};
+                    .count = n};
+    if (!job || !triangle || n < 2 || n > INT32_MAX || !hs__lead_fits(lda, n) ||
+        !hs__lead_fits(ldz, vectors ? n : 1) ||
+        !have_room(&room, eigen_sizes(routine, vectors, n)) ||
+        (is_separate && !read_range(given, &eigh)))
+        return hs__refuse_call(entry, cube(n));
+    hs__call call;
+    if (!hs__begin_shaped_call(&call, entry, cube(n), cube(n), alone_eigh(routine, vectors, n)))
+        return 0;
     const hs_status status = hs_run_eigh(call.pool, &eigh, NULL, NULL);
-    if (!status && !eigh.failed && is_separate) describe_range(given, &eigh, last - first + 1);
+    if (!status && !eigh.failed && is_separate) describe_range(given, &eigh);
     return end_decomposition(&call, status, eigh.failed);
 }
 

@@ -15,9 +15,11 @@
 
 /* The stages of a problem. Their arrays are parts of one block of memory.
  *   z     [n x n] eigenvectors of the tridiagonal matrix, real
- *   c     [n x count] eigenvectors on their way back, of dtype; for real types a part of z */
+ *   c     [n x count] eigenvectors on their way back, of dtype; for real types a part of z
+ *   most  eigenvectors for which there is room */
 typedef struct {
     hs_eigh *eigh;
+    int64_t most;
     const hs__kernel *kernel;
     hs__input input;
     hs__hermitian reduction;
@@ -62,10 +64,9 @@ static void place_stages(eigh_job *job, char *memory)
     if (wanted) {
         job->kept.v = hs__reserve(&room, (double)n * (double)places * (double)width, e);
         job->kept.tau = hs__reserve(&room, (double)n * (double)places, e);
-        job->kept.work = hs__reserve(&room, (double)hs__chased_bytes(&job->kept, x->count), 1);
+        job->kept.work = hs__reserve(&room, (double)hs__chased_bytes(&job->kept, job->most), 1);
         job->z = hs__reserve(&room, square, real);
-        job->c = job->z + (size_t)(x->first * n) * real;
-        if (is_complex(x->dtype)) job->c = hs__reserve(&room, (double)n * (double)x->count, e);
+        if (is_complex(x->dtype)) job->c = hs__reserve(&room, (double)n * (double)job->most, e);
     }
     job->chase = (hs__chase){.dtype = x->dtype,
                              .n = n,
@@ -100,6 +101,32 @@ static size_t scratch_of(const eigh_job *job)
 
 enum { COLS = 32 }; /* columns of a task */
 
+static double value_at(const hs_eigh *x, int64_t i)
+{
+    return x->dtype & 1 ? ((const double *)x->values)[i] : ((const float *)x->values)[i];
+}
+
+/* Stores the eigenvalues, and finds the wanted ones. */
+static void store_values(void *context, int32_t task, hs__walk *walk)
+{
+    eigh_job *job = context;
+    hs_eigh *x = job->eigh;
+    int exponent = 0;
+    (void)task;
+    (void)walk;
+    (void)hs__input_scale(&job->input, &exponent);
+    hs__scale_values(x->dtype, x->n, job->divide.d, exponent, x->values);
+    if (x->by_value) {
+        int64_t last = x->n;
+        x->first = 0;
+        while (x->first < x->n && !(value_at(x, x->first) > x->low)) x->first++;
+        while (last > x->first && !(value_at(x, last - 1) <= x->high)) last--;
+        x->count = last - x->first;
+    }
+    if (!is_complex(x->dtype) && x->vectors)
+        job->c = job->z + (size_t)(x->first * x->n) * hs__real_bytes(x->dtype);
+}
+
 /* Copies real eigenvectors to complex ones. */
 static void widen_columns(void *context, int32_t task, hs__walk *walk)
 {
@@ -132,13 +159,14 @@ static void solve(void *context, hs__walk *walk)
 {
     eigh_job *job = context;
     const hs_eigh *x = job->eigh;
-    const int32_t tasks = (int32_t)hs__ceil_div(x->count, COLS);
     int exponent;
     if (hs__input_load(walk, &job->input) || !hs__input_scale(&job->input, &exponent)) return;
     if (hs__hermitian_to_band(walk, &job->reduction)) return;
     if (hs__hermitian_chase(walk, &job->chase)) return;
     if (hs__divide_solve(walk, &job->divide)) return;
-    if (job->divide.failed || !x->vectors || x->count == 0) return;
+    if (job->divide.failed || hs__phase(walk, 1, store_values, job)) return;
+    if (!x->vectors || x->count == 0) return;
+    const int32_t tasks = (int32_t)hs__ceil_div(x->count, COLS);
     if (is_complex(x->dtype) && hs__phase(walk, tasks, widen_columns, job)) return;
     if (hs__chased_apply(walk, &job->kept, job->c, x->n, x->count)) return;
     if (hs__hermitian_back(walk, &job->reduction, job->c, x->n, x->count)) return;
@@ -152,6 +180,7 @@ static int is_valid(const hs_pool *pool, const hs_eigh *x, const hs_options *opt
     if (!pool || !x || x->dtype < 0 || x->dtype > 3 || x->n < 0 || x->n > INT32_MAX) return 0;
     if (options && options->pace) return 0;
     if (x->n && (!x->a || !x->values)) return 0;
+    if (x->by_value) return x->low < x->high;
     return !x->vectors || (x->first >= 0 && x->count >= 0 && x->first <= x->n - x->count);
 }
 
@@ -160,8 +189,13 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
     if (!is_valid(pool, eigh, options)) return HS_ERROR_VALUE;
     if (trace) trace->event_count = 0;
     eigh->failed = 0;
-    if (eigh->n == 0) return HS_OK;
-    eigh_job job = {.eigh = eigh, .kernel = hs__kernel_current()};
+    if (eigh->n == 0) {
+        if (eigh->by_value) eigh->first = eigh->count = 0;
+        return HS_OK;
+    }
+    eigh_job job = {.eigh = eigh,
+                    .most = eigh->by_value ? eigh->n : eigh->count,
+                    .kernel = hs__kernel_current()};
     place_stages(&job, NULL);
     char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
     if (!memory) return HS_ERROR_MEMORY;
@@ -172,8 +206,6 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
         hs__phases_run(pool, options, trace, alone, scratch_of(&job), solve, &job);
     int exponent = 0;
     if (!status) eigh->failed = !hs__input_scale(&job.input, &exponent) || job.divide.failed;
-    if (!status && !eigh->failed)
-        hs__scale_values(eigh->dtype, eigh->n, job.divide.d, exponent, eigh->values);
     free(memory);
     return status;
 }

@@ -111,6 +111,29 @@ static double complex whole_at(const matrix *a, int upper, int64_t i, int64_t j)
     return (upper ? i <= j : i >= j) ? at(a, i, j) : conj(at(a, j, i));
 }
 
+/* The vectors of the values in a range are those that are found by the numbers of these values.
+ * x has found the vectors z. */
+static void check_range_of_values(hs_eigh x, const matrix *z)
+{
+    const int64_t first = x.first;
+    const matrix own = make_matrix(x.dtype, x.n, x.n);
+    int different = 0;
+    x.by_value = 1;
+    x.low = first ? value_at(x.dtype, x.values, first - 1) : -INFINITY;
+    x.high =
+        z->cols ? value_at(x.dtype, x.values, first + z->cols - 1) : nextafter(x.low, INFINITY);
+    x.vectors = own.data;
+    x.row_stride = own.row_stride;
+    x.col_stride = own.col_stride;
+    x.first = x.count = -1; /* not read */
+    CHECK(hs_run_eigh(pools[1], &x, NULL, NULL) == HS_OK && !x.failed);
+    CHECK(x.first == first && x.count == z->cols);
+    for (int64_t j = 0; j < x.count; j++)
+        for (int64_t i = 0; i < x.n; i++) different += at(&own, i, j) != at(z, i, j);
+    CHECK(different == 0);
+    free(own.data);
+}
+
 static void check_eigh(int dtype, int64_t n, int upper)
 {
     const int64_t count = n ? check_random((unsigned)n + 1) : 0;
@@ -149,6 +172,7 @@ static void check_eigh(int dtype, int64_t n, int upper)
         CHECK(memcmp(own, values, (size_t)n * (4u << (dtype & 1))) == 0);
         CHECK(memcmp(bits, z.data, z.bytes) == 0);
     }
+    check_range_of_values(x, &z);
     x.vectors = NULL;
     CHECK(hs_run_eigh(pools[1], &x, NULL, NULL) == HS_OK);
     for (int64_t i = 0; i < n; i++)
@@ -308,7 +332,7 @@ static void check_refusals(void)
     CHECK(hs_run_eigh(pools[0], &x, NULL, NULL) == HS_OK);
     CHECK(hs_run_eigh(NULL, &x, NULL, NULL) == HS_ERROR_VALUE);
     CHECK(hs_run_eigh(pools[0], &x, &(hs_options){.pace = values}, NULL) == HS_ERROR_VALUE);
-    for (int wrong = 0; wrong < 7; wrong++) {
+    for (int wrong = 0; wrong < 9; wrong++) {
         x = good;
         if (wrong == 0) x.dtype = 4;
         if (wrong == 1) x.n = -1;
@@ -317,6 +341,8 @@ static void check_refusals(void)
         if (wrong == 4) x.count = 3;
         if (wrong == 5) x.first = 1;
         if (wrong == 6) x.first = -1;
+        if (wrong >= 7) x.by_value = 1; /* low = high */
+        if (wrong == 8) x.high = NAN;
         CHECK(hs_run_eigh(pools[0], &x, NULL, NULL) == HS_ERROR_VALUE);
     }
     hs_svd y = {.dtype = HS_FLOAT64,

@@ -18,12 +18,14 @@ def eigh(
     values: NDArray[Any],
     vectors: NDArray[Any] | None,
     first: int,
+    within: tuple[float, float] | None,
     poll: Poll,
-) -> bool:
-    """hs_run_eigh: whether the matrix is finite.
+) -> tuple[int, int] | None:
+    """hs_run_eigh: the first wanted value and how many are wanted, or None if a is not finite.
 
     The arrays must be aligned, of one supported dtype and its real dtype, of fitting shapes. values
-    is contiguous. The columns of `vectors` belong to the values from `first` on.
+    is contiguous. The columns of `vectors` belong to the values from `first` on, or to the values
+    `within` (low, high]; then it has n columns.
     """
     count = 0 if vectors is None else vectors.shape[1]
     fields = (
@@ -35,12 +37,14 @@ def eigh(
         *operand(vectors),
         first,
         count,
+        within is not None,
+        *(within or (0.0, 0.0)),
     )
     eigh_ = ffi.new("hs_eigh *", fields)
     handle = ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_eigh(threads.handle, eigh_, options, ffi.NULL), poll)
-    return not eigh_.failed
+    return None if eigh_.failed else (eigh_.first, eigh_.count)
 
 
 def svd(

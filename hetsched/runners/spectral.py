@@ -71,14 +71,12 @@ def eigh(
         )
         given = _standard(resources, given.astype(dtype, copy=False), factor, lower, kind)
     if values_only:
-        values = eigenvalues(resources.threads, given, lower)[..., first : first + count]
-        return values[within(values)]
-    values, vectors = eigenvectors(resources.threads, given, lower, first, count)
+        values = eigenvalues(resources.threads, given, lower)
+        return values[..., _wanted(values, first, count, within)]
+    values, vectors = eigenvectors(resources.threads, given, lower, first, count, within)
     if factor is not None:
         vectors = _general(resources, vectors, factor, lower, kind)
-    values = values[..., first : first + count]
-    kept = within(values)
-    return values[kept], vectors[kept]
+    return values, vectors
 
 
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
@@ -88,33 +86,49 @@ def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
 
     def one(x: Array) -> tuple[Array, ...]:
         values = np.empty(len(x), _real(x))
-        if spectral.eigh(threads, x, not lower, values, None, 0, engine.Poll()):
-            return (values,)
-        return (np.linalg.eigvalsh(x, "L" if lower else "U"),)
+        if spectral.eigh(threads, x, not lower, values, None, 0, None, engine.Poll()) is None:
+            return (np.linalg.eigvalsh(x, "L" if lower else "U"),)
+        return (values,)
 
     return qr.by_item(a, one)[0]
 
 
 def eigenvectors(
-    threads: engine.Threads, a: Array, lower: bool, first: int, count: int
+    threads: engine.Threads,
+    a: Array,
+    lower: bool,
+    first: int,
+    count: int,
+    within: tuple[float, float] | None = None,
 ) -> tuple[Array, Array]:
-    """All values of each matrix, and the vectors of values first .. first + count - 1."""
+    """The values first .. first + count - 1 of each matrix, and their vectors; or those of one
+    matrix that are `within` (low, high], where first is 0 and count the order."""
 
     def numpy(x: Array) -> tuple[Array, Array]:
         values, vectors = np.linalg.eigh(x, "L" if lower else "U")
-        return values, vectors[..., first : first + count]
+        wanted = _wanted(values, first, count, within)
+        return values[..., wanted], vectors[..., wanted]
 
     def one(x: Array) -> tuple[Array, ...]:
         values = np.empty(len(x), _real(x))
         vectors = columns((len(x), count), x.dtype)
-        if spectral.eigh(threads, x, not lower, values, vectors, first, engine.Poll()):
-            return values, vectors
-        return numpy(x)
+        found = spectral.eigh(threads, x, not lower, values, vectors, first, within, engine.Poll())
+        if found is None:
+            return numpy(x)
+        start, number = found
+        return values[start : start + number], vectors[:, :number]
 
     if a.shape[-1] < tuning.SPECTRAL_ORDER:
         return numpy(a)
     values, vectors = qr.by_item(a, one)
     return values, vectors
+
+
+def _wanted(values: Array, first: int, count: int, within: tuple[float, float] | None) -> slice:
+    """The indices of the wanted values, which ascend."""
+    if within is None:
+        return slice(first, first + count)
+    return slice(*np.searchsorted(values, within, side="right").tolist())
 
 
 def _real(a: Array) -> Any:
@@ -135,21 +149,23 @@ def _range(a: Array, by_index: Any, by_value: Any) -> tuple[int, int]:
     return first, min(last + 1, n) - first
 
 
-def _within(a: Array, by_value: Any) -> Any:
-    """A function of eigenvalues that returns the index of the wanted ones."""
+def _within(a: Array, by_value: Any) -> tuple[float, float] | None:
+    """The bounds of the wanted values, in the type of the values."""
     if by_value is None:
-        return lambda values: ...
+        return None
     if a.ndim > 2:
         raise ValueError(
             "subset_by_value is for one matrix: each of a stack may have other numbers"
         )
-    low, high = _pair("subset_by_value", by_value)
     bounds = check.reals(
-        lambda: f"subset_by_value must be two numbers, got {check.shown(by_value)}", (low, high)
+        lambda: f"subset_by_value must be two numbers, got {check.shown(by_value)}",
+        _pair("subset_by_value", by_value),
     )
-    if not bounds[0] < bounds[1]:
+    with np.errstate(over="ignore"):
+        low, high = np.array(bounds).astype(_real(a)).tolist()
+    if not low < high:
         raise ValueError(f"subset_by_value must increase, got {check.shown(by_value)}")
-    return lambda values: (..., (bounds[0] < values) & (values <= bounds[1]))
+    return low, high
 
 
 def _pair(name: str, given: Any) -> tuple[Any, Any]:

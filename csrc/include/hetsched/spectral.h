@@ -14,8 +14,10 @@ HS_C_BEGIN
  *   values   [n] out, of the real type: the eigenvalues, ascending
  *   vectors  [n x count] out: the orthonormal eigenvectors of the values first .. first + count - 1;
  *            NULL: not wanted. It may overlap a
- *   failed   out: non-zero if the triangle has a NaN or an infinity. Then values and vectors are not
- *            changed */
+ *   by_value  non-zero: the wanted values are those with low < value <= high. Then first and count
+ *            are out, and vectors has room for n columns
+ *   failed   out: non-zero if the triangle has a NaN or an infinity. Then values, vectors, first and
+ *            count are not changed */
 typedef struct hs_eigh {
     int32_t dtype;
     int64_t n;
@@ -26,6 +28,8 @@ typedef struct hs_eigh {
     void *vectors;
     int64_t row_stride, col_stride;
     int64_t first, count;
+    int32_t by_value;
+    double low, high;
     int32_t failed;
 } hs_eigh;
 
