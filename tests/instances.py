@@ -475,7 +475,7 @@ def _layers_star(rng: np.random.Generator) -> Given:
     return (n,), {"cycle_times": times.tolist(), "link_costs": links.tolist(), **options}
 
 
-def _mesh_options(rng: np.random.Generator, n: int) -> dict[str, Any]:
+def _mesh_options(rng: np.random.Generator, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
     methods = ["pmft", "relaxed", "heuristic", "neighbours", "milp"]
     mode = str(rng.choice(["pccs", "pccs", "scss", "sccs", "pcss"]))
     prune = mode == "pccs" and bool(rng.random() < 0.3)
@@ -492,12 +492,10 @@ def _mesh_options(rng: np.random.Generator, n: int) -> dict[str, Any]:
         and rng.random() < 0.5
     ):
         options["installments"] = int(rng.integers(2, 5))
-    elif rng.random() < 0.3:  # the same for all, whatever their order
+    elif rng.random() < 0.3:
         disk = bool(rng.random() < 0.5)
-        options |= {
-            "disk": disk,
-            "memory": 2.0 * n * int(rng.integers(n // 2, n + 1)) + (n if disk else n**2),
-        }
+        room = 2.0 * n * rng.integers(n // 2, n + 1, shape) + (n if disk else n**2)
+        options |= {"disk": disk, "memory": room.tolist()}
     return options
 
 
@@ -510,7 +508,7 @@ def _layers_mesh(rng: np.random.Generator) -> Given:
     )
     source = (int(rng.integers(x)), int(rng.integers(y)))
     n = few(rng, 30, 1)
-    return (n, times, right, down), {"source": source, **_mesh_options(rng, n)}
+    return (n, times, right, down), {"source": source, **_mesh_options(rng, n, (x, y))}
 
 
 def _layers_network(rng: np.random.Generator) -> Given:
@@ -521,7 +519,7 @@ def _layers_network(rng: np.random.Generator) -> Given:
     ]
     links += [(u, v, 1.5) for u in range(p) for v in range(u + 1, p) if rng.random() < 0.2]
     n = few(rng, 30, 1)
-    return (n, positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng, n)}
+    return (n, positives(rng, p, 1), links), {"source": 0, **_mesh_options(rng, n, (p,))}
 
 
 def _plan_boxes(rng: np.random.Generator) -> Given:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hetsched as hs
 from hetsched.planners.stencil import Members
@@ -104,6 +105,14 @@ def permuted(value: Any, order: np.ndarray) -> Any:
         return value
     array = np.asarray(value)
     return array[np.ix_(order, order)] if array.ndim == 2 else array[order]
+
+
+def of_each(given: Any, shape: tuple[int, ...], moved: Callable[[NDArray[np.float64]], Any]) -> Any:
+    """Limits for nodes of a shape, moved with the nodes. None is no limit."""
+    if given is None:
+        return None
+    limits = np.nan_to_num(np.asarray(given, float), nan=np.inf, posinf=np.inf)
+    return moved(np.broadcast_to(limits, shape))
 
 
 def as_matrix(name: str, value: Any) -> Any:

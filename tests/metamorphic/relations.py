@@ -15,7 +15,7 @@ from validators import validate
 import hetsched as hs
 from hetsched.planners.floorplan import slow_methods
 
-from .arguments import as_matrix, extended, numbers_in, permuted, scaled
+from .arguments import as_matrix, extended, numbers_in, of_each, permuted, scaled
 from .calls import CALLS, Arguments, Call
 from .claims import CLOSE, EXACT, agree, follows, unchanged
 
@@ -152,6 +152,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
                 name: None if given[name] is None else np.asarray(given[name]).T
                 for name in ("cycle_times", "speeds")
             }
+            turned["memory"] = of_each(given["memory"], plan.shape, lambda own: own.T)
             flipped = {
                 a: None if given[b] is None else np.asarray(given[b]).T
                 for a, b in (("right", "down"), ("down", "right"))
@@ -170,6 +171,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
             name: None if given[name] is None else np.asarray(given[name])[order]
             for name in ("cycle_times", "speeds")
         }
+        changes["memory"] = of_each(given["memory"], (p,), lambda own: own[order])
         other = again(**changes, links=moved, source=int(place[int(given["source"])]))
         validate(other)
         agree(plan, other, "nodes in another order", rules.tolerance)
@@ -230,6 +232,9 @@ def _useless(
         ]
         worth = {"cycle_times": math.inf, "speeds": 0.0}
         more = {name: extended(given[name], extra, 0.0) for name, extra in worth.items()}
+        more["memory"] = of_each(
+            given["memory"], (len(plan.names),), lambda own: np.append(own, np.inf)
+        )
         other = again(**more, links=links)
         validate(other)
         agree(plan, other, "a node that does nothing", rules.tolerance)
