@@ -136,6 +136,7 @@ AS_NUMPY = {
     "inv",
     "lstsq",
     "matrix_rank",
+    "norm",
     "null_space",
     "orth",
     "pinv",

@@ -207,6 +207,47 @@ def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: A
     return _SVD_RESULT(np.ascontiguousarray(u), Plain(s), np.ascontiguousarray(vh))
 
 
+def _svdvals(a: Any, /) -> Any:
+    return _svd(a, compute_uv=False)
+
+
+def _limit(value: Any) -> bool:
+    """Whether a limit of singular values is one number that is not negative."""
+    return isinstance(value, (int, float)) and value >= 0
+
+
+def _pinv(a: Any, rcond: Any = None, hermitian: Any = False, **others: Any) -> Any:
+    x, relative = _decomposable(a), 1e-15 if rcond is None else rcond
+    if x is None or hermitian or others or not _limit(relative):
+        return None
+    resources = shared_resources()
+    found = spectral.pseudo_inverse(resources, x, None, float(relative), False, False)
+    return np.ascontiguousarray(found)
+
+
+def _matrix_rank(A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = None) -> Any:  # noqa: N803
+    x, limits = _decomposable(A), [x for x in (tol, rtol) if x is not None]
+    if x is None or hermitian or len(limits) > 1 or not all(map(_limit, limits)):
+        return None
+    return Plain(np.asarray(spectral.matrix_rank(shared_resources(), x, tol, rtol))[()])
+
+
+def _cond(x: Any, p: Any = None) -> Any:
+    a = _decomposable(x)
+    if a is None or not (p is None or (isinstance(p, int) and p == 2)):
+        return None
+    return Plain(spectral.condition(shared_resources(), a))
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:  # noqa: A002
+    a = _decomposable(x)
+    if a is None or keepdims or not isinstance(ord, (int, str)) or ord not in spectral.NORMS:
+        return None
+    if axis != (-2, -1) and (a.ndim > 2 or axis not in (None, (0, 1))):
+        return None
+    return Plain(spectral.norm(shared_resources(), a, ord))
+
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.solve: _solve,
     np.linalg.inv: _inv,
@@ -218,4 +259,9 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.eigh: _eigh,
     np.linalg.eigvalsh: _eigvalsh,
     np.linalg.svd: _svd,
+    np.linalg.svdvals: _svdvals,
+    np.linalg.pinv: _pinv,
+    np.linalg.matrix_rank: _matrix_rank,
+    np.linalg.cond: _cond,
+    np.linalg.norm: _norm,
 }

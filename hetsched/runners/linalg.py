@@ -829,6 +829,43 @@ def matrix_rank(a: ArrayLike, tol: float | None = None, *, rtol: float | None = 
     return spectral.matrix_rank(shared_resources(), a, tol, rtol)
 
 
+def norm(
+    a: ArrayLike,
+    ord: float | str | None = None,  # noqa: A002
+    *,
+    check_finite: bool = True,
+) -> Any:
+    """A norm of a matrix, or of each matrix of a stack, as scipy.linalg.norm.
+
+    Parameters
+    ----------
+    a : (..., m, n) array_like
+    ord : {None, "fro", 1, -1, 2, -2, inf, -inf, "nuc"}
+        None and "fro": the root of the sum of all squares. 1 and inf: the largest sum of absolute
+        values of a column, or of a row; -1 and -inf: the smallest. 2, -2 and "nuc": the largest
+        singular value, the smallest, and the sum of all.
+    check_finite : bool
+        Raise an error for NaN and infinities.
+
+    Returns
+    -------
+    float, or (...) ndarray
+        0 for empty matrices.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If LAPACK does not converge.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> float(hs.norm([[3.0, 0.0], [4.0, 0.0]], 2))
+    5.0
+    """
+    return spectral.checked_norm(shared_resources(), a, ord, check_finite)
+
+
 def cond(a: ArrayLike) -> Any:
     """The condition number of a matrix, or of each matrix of a stack, in the 2-norm.
 

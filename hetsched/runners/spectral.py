@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 #: LAPACK's names of algorithms, which SciPy accepts. Here they choose nothing.
 _DRIVERS = ("ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
 _SVD_DRIVERS = ("gesdd", "gesvd")
+#: Norms that are found from singular values -> how.
+NORMS: dict[Any, Any] = {2: np.max, -2: np.min, "nuc": np.sum}
+#: Norms that NumPy computes from the elements.
+_ELEMENT_NORMS: tuple[Any, ...] = (None, "fro", 1, -1, np.inf, -np.inf)
 #: Tall matrices with at least so many multiply-adds in their QR factorisation are made small by it.
 _LEAST = 2e6
 
@@ -355,3 +359,26 @@ def condition(resources: Resources, given: ArrayLike) -> Any:
         found = s[..., 0] / s[..., -1]
     found = np.where(np.isnan(found) & ~np.isnan(s).any(-1), np.inf, found).astype(s.dtype)
     return found if a.ndim > 2 else found[()]
+
+
+def norm(resources: Resources, a: Array, order: Any) -> Any:
+    """One of NORMS of each matrix."""
+    return NORMS[order](decomposition(resources, a, False, False), axis=-1)
+
+
+def checked_norm(resources: Resources, given: ArrayLike, order: Any, check_finite: bool) -> Any:
+    """Implement `norm`."""
+    a = matrices("a", given)
+    known = (*NORMS, *_ELEMENT_NORMS)
+    if not isinstance(order, (int, float, str, type(None))) or order not in known:
+        raise ValueError(
+            f"ord must be one of {', '.join(map(str, known))}, got {check.shown(order)}"
+        )
+    if check.flag("check_finite", check_finite):
+        require_finite(a)
+    if 0 in a.shape[-2:]:
+        return np.zeros(a.shape[:-2], _real(a))[()]
+    if order in NORMS:
+        return norm(resources, a, order)
+    elements: Any = order
+    return np.linalg.norm(a, elements, axis=(-2, -1))

@@ -35,6 +35,16 @@ CALLS = {
     "svd": np.linalg.svd,
     "svd_economic": lambda a: np.linalg.svd(a, full_matrices=False),
     "svd_values": lambda a: np.linalg.svd(a, compute_uv=False),
+    "svdvals": np.linalg.svdvals,
+    "pinv": np.linalg.pinv,
+    "pinv_limit": lambda a: np.linalg.pinv(a, 0.3),
+    "rank": np.linalg.matrix_rank,
+    "rank_limit": lambda a: np.linalg.matrix_rank(a, rtol=0.3),
+    "rank_absolute": lambda a: np.linalg.matrix_rank(a, 2.0),
+    "cond": np.linalg.cond,
+    "norm": lambda a: np.linalg.norm(a, 2, axis=(-2, -1)),
+    "norm_least": lambda a: np.linalg.norm(a, -2, (-2, -1)),
+    "norm_sum": lambda a: np.linalg.norm(a, "nuc", axis=(-2, -1)),
 }
 
 
@@ -86,6 +96,8 @@ def of_type(ours, plain):
             of_type(x, y)
         return
     assert type(ours) in ((Array, np.ndarray) if type(plain) is np.ndarray else (type(plain),))
+    if type(plain) is int:  # the rank of a vector
+        return
     assert ours.shape == plain.shape
     assert ours.dtype == plain.dtype
 

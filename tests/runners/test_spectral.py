@@ -256,6 +256,42 @@ def test_rank_and_condition(m, n, dtype, seed, stack):
     assert np.array_equal(hs.matrix_rank(a), np.linalg.matrix_rank(a))
 
 
+ORDERS = [None, "fro", 1, -1, 2, -2, np.inf, -np.inf, "nuc"]
+
+
+@given(m=sides, n=sides, dtype=dtypes, seed=seeds, stack=stacks, order=st.sampled_from(ORDERS))
+def test_norms(m, n, dtype, seed, stack, order):
+    a = random((*stack, m, n), dtype, seed)
+    found = hs.norm(a, order)
+    assert np.shape(found) == stack
+    assert found.dtype == a.real.dtype
+    if not m * n:
+        assert not np.any(found)
+        return
+    for i in np.ndindex(stack):
+        expected = sla.norm(a[i].astype(np.result_type(dtype, np.float64)), order)
+        close(np.asarray(found[i]), np.asarray(expected, a.real.dtype), (m + n) * np.abs(a).max())
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        ((np.eye(2), 3), "ord must be one of 2, -2, nuc, None, fro, 1, -1, inf, -inf, got 3"),
+        ((np.eye(2), "l2"), "ord must be one of"),
+        ((np.eye(2), [2]), "ord must be one of"),
+        ((np.ones(2), 2), "a must be a matrix"),
+        (([[np.nan]],), "array must not contain infs or NaNs"),
+    ],
+)
+def test_wrong_norms(given_, words):
+    with pytest.raises(ValueError, match=words):
+        hs.norm(*given_)
+
+
+def test_norms_with_nan():
+    assert np.isnan(hs.norm([[np.nan, 1.0]], "fro", check_finite=False))
+
+
 def test_condition_of_singular_matrices():
     assert hs.cond(np.zeros((3, 3))) == np.inf
     assert hs.cond([[1.0, 0.0], [0.0, 0.0]]) == np.inf
