@@ -522,7 +522,11 @@ class Platform(Frozen, Drawn):
         >>> platform.replace({"gpu-0": 1}, n1=10).cycle_times.tolist()
         [3.0, 10.0, 1.0]
         """
-        given = {} if cycle_times is None else dict(cycle_times)
+        if not (cycle_times is None or isinstance(cycle_times, Mapping)):
+            raise TypeError(
+                f"cycle_times must map names to cycle-times, got {check.shown(cycle_times)}"
+            )
+        given = dict(cycle_times or {})
         twice = sorted(given.keys() & named.keys())
         if twice:
             raise TypeError(f"the worker {twice[0]!r} is given twice")

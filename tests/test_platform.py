@@ -1086,6 +1086,8 @@ class TestReplace:
         [
             (None, {"P2": 1}, ValueError, r"no worker has the name 'P2'; the names are \['P0'"),
             ({"P0": 1}, {"P0": 1}, TypeError, "the worker 'P0' is given twice"),
+            (2.0, {}, TypeError, "cycle_times must map names to cycle-times, got 2.0"),
+            (["P0"], {}, TypeError, "cycle_times must map names to cycle-times"),
             (None, {"P0": 0}, ValueError, "the cycle-time of P0 must be greater than 0"),
             (None, {"P0": np.nan}, ValueError, "the cycle-time of P0 must be finite"),
             (None, {"P0": "fast"}, TypeError, "the cycle-time of P0 must be a number"),
