@@ -213,9 +213,9 @@ int main(void)
         check_call((call){is_complex ? HS__HEEVR : HS__SYEVR, dtype, 24, 24, "VAU"});
         check_call((call){is_complex ? HS__HEEVR : HS__SYEVR, dtype, 24, 24, "VVU"});
         for (int s = 0; s < 3; s++) {
-            for (int i = 0; i < 4; i++)
+            for (int i = 0; i < 4; i += CHECK_MANY(1, 2))
                 check_call((call){HS__GESVD, dtype, shapes[s][0], shapes[s][1], jobs[i]});
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i += CHECK_MANY(1, 2))
                 check_call((call){HS__GESDD, dtype, shapes[s][0], shapes[s][1], both[i]});
         }
     }
