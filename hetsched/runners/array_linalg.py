@@ -243,6 +243,8 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> A
     a = _decomposable(x)
     if a is None or keepdims or not isinstance(ord, (int, str)) or ord not in spectral.NORMS:
         return None
+    if not isinstance(axis, (tuple, type(None))):
+        return None
     if axis != (-2, -1) and (a.ndim > 2 or axis not in (None, (0, 1))):
         return None
     return Plain(spectral.norm(shared_resources(), a, ord))

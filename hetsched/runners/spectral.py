@@ -60,10 +60,10 @@ def eigh(
     if check.flag("check_finite", check_finite):
         require_finite(*(x for x in (given, other) if x is not None))
     first, count = _range(given, by_index, by_value)
-    within = _within(given, by_value)
+    dtype = given.dtype if other is None else np.promote_types(given.dtype, other.dtype)
+    within = _within(given.ndim, dtype, by_value)
     factor: Array | None = None
     if other is not None:
-        dtype = np.promote_types(given.dtype, other.dtype)
         factor = cholesky.factors(
             resources.threads,
             other.astype(dtype, copy=False),
@@ -153,11 +153,11 @@ def _range(a: Array, by_index: Any, by_value: Any) -> tuple[int, int]:
     return first, min(last + 1, n) - first
 
 
-def _within(a: Array, by_value: Any) -> tuple[float, float] | None:
-    """The bounds of the wanted values, in the type of the values."""
+def _within(ndim: int, dtype: np.dtype[Any], by_value: Any) -> tuple[float, float] | None:
+    """The bounds of the wanted eigenvalues, in their type, for matrices of this dtype."""
     if by_value is None:
         return None
-    if a.ndim > 2:
+    if ndim > 2:
         raise ValueError(
             "subset_by_value is for one matrix: each of a stack may have other numbers"
         )
@@ -165,10 +165,11 @@ def _within(a: Array, by_value: Any) -> tuple[float, float] | None:
         lambda: f"subset_by_value must be two numbers, got {check.shown(by_value)}",
         _pair("subset_by_value", by_value),
     )
+    real = _real(np.empty(0, dtype))
     with np.errstate(over="ignore"):
-        low, high = np.array(bounds).astype(_real(a)).tolist()
+        low, high = bounds.astype(real).tolist()
     if not low < high:
-        raise ValueError(f"subset_by_value must increase, got {check.shown(by_value)}")
+        raise ValueError(f"subset_by_value must increase in {real}, got {check.shown(by_value)}")
     return low, high
 
 
@@ -366,19 +367,21 @@ def norm(resources: Resources, a: Array, order: Any) -> Any:
     return NORMS[order](decomposition(resources, a, False, False), axis=-1)
 
 
+def _is_norm(order: Any) -> bool:
+    scalar = isinstance(order, (int, float, str, np.number, type(None)))
+    return scalar and order in (*NORMS, *_ELEMENT_NORMS)
+
+
 def checked_norm(resources: Resources, given: ArrayLike, order: Any, check_finite: bool) -> Any:
     """Implement `norm`."""
     a = matrices("a", given)
-    known = (*NORMS, *_ELEMENT_NORMS)
-    if not isinstance(order, (int, float, str, type(None))) or order not in known:
-        raise ValueError(
-            f"ord must be one of {', '.join(map(str, known))}, got {check.shown(order)}"
-        )
+    if not _is_norm(order):
+        known = ", ".join(map(str, (*NORMS, *_ELEMENT_NORMS)))
+        raise ValueError(f"ord must be one of {known}, got {check.shown(order)}")
     if check.flag("check_finite", check_finite):
         require_finite(a)
     if 0 in a.shape[-2:]:
         return np.zeros(a.shape[:-2], _real(a))[()]
     if order in NORMS:
         return norm(resources, a, order)
-    elements: Any = order
-    return np.linalg.norm(a, elements, axis=(-2, -1))
+    return np.linalg.norm(a, order, axis=(-2, -1))

@@ -194,6 +194,17 @@ def test_decompositions(taken, dtype):
         np.linalg.eigh(hs.asarray(a), "X")
 
 
+@pytest.mark.parametrize("axis", [None, 0, [0, 1], np.array([0, 1]), (0, 1), (1, 0), (0, 0), "x"])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 4, 4)], ids=str)
+def test_norms_along_axes(taken, axis, shape):
+    a = random(shape)
+    want = outcome(lambda x: np.linalg.norm(x, 2, axis), a)
+    got = outcome(lambda x: np.linalg.norm(x, 2, axis), hs.asarray(a))
+    assert got[1:] == want[1:]
+    if want[1] is None:
+        np.testing.assert_allclose(np.asarray(got[0]), want[0], rtol=1e-12)
+
+
 class TestCholesky:
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("stack", [(), (3,), (2, 2)], ids=str)

@@ -150,6 +150,11 @@ def test_subsets(n, dtype, seed, data):
         ({"subset_by_index": [1]}, ValueError, "subset_by_index must be two numbers"),
         ({"subset_by_index": 1}, TypeError, "subset_by_index must be two numbers"),
         ({"subset_by_value": [1, 1]}, ValueError, "subset_by_value must increase"),
+        (
+            {"a": np.eye(2, dtype=np.float32), "subset_by_value": [1, 1 + 1e-9]},
+            ValueError,
+            "subset_by_value must increase in float32",
+        ),
         ({"subset_by_value": [None, None]}, TypeError, "subset_by_value must be two numbers"),
         ({"subset_by_value": [np.nan, 1]}, ValueError, "subset_by_value must increase"),
         ({"subset_by_value": [0, 1], "subset_by_index": [0, 1]}, ValueError, "not both"),
@@ -256,6 +261,12 @@ def test_rank_and_condition(m, n, dtype, seed, stack):
     assert np.array_equal(hs.matrix_rank(a), np.linalg.matrix_rank(a))
 
 
+def test_a_range_of_a_pair_is_in_the_type_of_both():
+    a = np.diag([1.0, 2.0]).astype(np.float32)
+    values, _ = hs.eigh(a, np.eye(2), subset_by_value=[1 - 1e-9, 2 - 1e-9])
+    assert values.tolist() == [1.0]
+
+
 ORDERS = [None, "fro", 1, -1, 2, -2, np.inf, -np.inf, "nuc"]
 
 
@@ -286,6 +297,10 @@ def test_norms(m, n, dtype, seed, stack, order):
 def test_wrong_norms(given_, words):
     with pytest.raises(ValueError, match=words):
         hs.norm(*given_)
+
+
+def test_an_order_may_be_a_scalar_of_numpy():
+    assert hs.norm(np.diag([3.0, 4.0]), np.int64(2)) == 4.0
 
 
 def test_norms_with_nan():
