@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -207,7 +207,6 @@ class Program:
     """
 
     def __init__(self, network: Network, below: float | None = None, *, warm: bool = True) -> None:
-        self.highs = need("highspy", "the linear program of layers")
         self.network = network
         self.solves = self.iterations = 0
         self._stopped = threading.Event()
@@ -217,7 +216,13 @@ class Program:
         able = np.flatnonzero(network.works)
         # n layers in any fractions take n of these units
         self._unit = 1.0 / float((1.0 / network.compute[able]).sum())
-        self._build(able, below)
+        # highspy imports NumPy from C++ when it gets the first array
+        with _awaited(self._stopped) as done:
+            try:
+                self.highs = need("highspy", "the linear program of layers")
+                self._build(able, below)
+            finally:
+                done.set()
 
     def _build(self, able: NDArray[np.int64], below: float | None) -> None:
         net, p, m, inf = self.network, self._p, self._m, self.highs.kHighsInf
@@ -510,29 +515,23 @@ class Program:
 
         HiGHS keeps helper threads for each thread that calls it, so it is told to use none.
         """
-        # Thread.join fails after Ctrl-C up to Python 3.12
-        entered, done = threading.Event(), threading.Event()
-        solve = self._stopped, done
-        try:
-            _solves.add(solve)
-            if is_refused():  # _end_solves may not have seen this solve
-                raise cancelled()
-            threading.Thread(
-                target=_solve, args=(self._solver, self._stopped, entered, done)
-            ).start()
-            while not done.wait(PIECE):
-                pass
-        except BaseException:
-            self._stopped.set()
-            # a thread that enters later sees the stop
-            while entered.is_set() and not done.is_set():
-                with contextlib.suppress(KeyboardInterrupt):
-                    done.wait()
-            if not entered.is_set():
-                done.set()  # _end_solves must not wait for a solve that has not begun
-            raise
-        finally:
-            _solves.discard(solve)
+        entered = threading.Event()
+        with _awaited(self._stopped) as done:
+            try:
+                threading.Thread(
+                    target=_solve, args=(self._solver, self._stopped, entered, done)
+                ).start()
+                # Thread.join fails after Ctrl-C up to Python 3.12
+                while not done.wait(PIECE):
+                    pass
+            except BaseException:
+                self._stopped.set()
+                # a thread that enters later sees the stop
+                while entered.is_set() and not done.is_set():
+                    with contextlib.suppress(KeyboardInterrupt):
+                        done.wait()
+                done.set()  # the end must not wait for a solve that has not begun
+                raise
         if is_refused():
             raise cancelled()
         self.solves += 1
@@ -540,24 +539,40 @@ class Program:
         return str(self._solver.getModelStatus().name)
 
 
-#: Solves in progress: the event that stops each, and the event that tells that it has ended.
-_solves: set[tuple[threading.Event, threading.Event]] = set()
+#: Calls of HiGHS in progress: the event that stops each, and the event that tells that it has
+#: ended.
+_calls: set[tuple[threading.Event, threading.Event]] = set()
 if hasattr(os, "register_at_fork"):
     # a child lacks the parent's threads, which would end them
-    os.register_at_fork(after_in_child=_solves.clear)
+    os.register_at_fork(after_in_child=_calls.clear)
+
+
+@contextlib.contextmanager
+def _awaited(stopped: threading.Event) -> Iterator[threading.Event]:
+    """Have the end of the interpreter wait for calls of HiGHS.
+
+    `stopped` cancels them; the event to be set when they have ended is yielded.
+    """
+    call = stopped, threading.Event()
+    _calls.add(call)
+    try:
+        if is_refused():  # _end_calls may not have seen this call
+            raise cancelled()
+        yield call[1]
+    finally:
+        _calls.discard(call)
 
 
 @before_the_end
-def _end_solves(left: Callable[[], float]) -> None:
-    """Stop all solves before the interpreter ends, and wait for them.
+def _end_calls(left: Callable[[], float]) -> None:
+    """Stop all calls of HiGHS before the interpreter ends, and wait for them.
 
-    If Python ends a thread that returns from HiGHS, or that HiGHS calls back, the C++ code in
-    between ends the process.
+    If Python ends a thread that returns from C++, or that C++ calls back, the process aborts.
     """
-    solves = list(_solves)
-    for stopped, _ in solves:
+    calls = list(_calls)
+    for stopped, _ in calls:
         stopped.set()
-    for _, done in solves:
+    for _, done in calls:
         done.wait(left())
 
 

@@ -64,10 +64,10 @@ program = mesh_lp.Program.__new__(mesh_lp.Program)
 program._solver, program._stopped = Slow(), threading.Event()
 begun = threading.Thread(target=lambda: program._solved(), daemon=True)
 begun.start()
-while not mesh_lp._solves:
+while not mesh_lp._calls:
     time.sleep(0.001)
 if not (child := os.fork()):
-    sys.exit(0 if not mesh_lp._solves else 1)
+    sys.exit(0 if not mesh_lp._calls else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 os._exit(0)
 """
@@ -80,3 +80,31 @@ def test_a_child_does_not_wait_for_its_parents_solvers():
         [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout == "0\n", done.stderr
+
+
+BUILT = """
+import os, threading, time
+import numpy as np
+import hetsched as hs
+from hetsched.planners import mesh_lp
+
+def slow(*given):
+    time.sleep(0.3)
+    os.write(1, b"imported")
+    return need(*given)
+
+need, mesh_lp.need = mesh_lp.need, slow
+mesh = hs.Platform.mesh(np.ones((2, 2)), np.full((2, 1), 0.01), np.full((1, 2), 0.01))
+threading.Thread(target=lambda: hs.layers_mesh(20, mesh), daemon=True).start()
+while not mesh_lp._calls:
+    time.sleep(0.001)
+"""
+
+
+def test_the_end_waits_for_a_program_that_is_built():
+    """highspy calls Python back when it gets its first array: the process aborted."""
+    pytest.importorskip("highspy")
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "imported"), done.stderr
