@@ -197,7 +197,7 @@ def _projected(
 ) -> tuple[Array, Array, NDArray[np.floating[Any]]]:
     """R, the first n rows of Q^H b, and the sums of squares of the other rows."""
     (m, n), k = a.shape, b.shape[1]
-    if m >= qr.TALL * n:
+    if qr.is_tall(m, n):
         r, c = columns((n, n), a.dtype, zero=True), columns((n, k), a.dtype)
         residues = np.zeros(k)
         if k:
@@ -218,7 +218,7 @@ def _shortest(
     """The shortest solution for fewer equations than unknowns: a^H = Q R, x = Q (R^H)^-1 b."""
     (m, n), k = a.shape, b.shape[1]
     adjoint = a.T if a.dtype.kind == "f" else a.conj().T
-    tall = n >= qr.TALL * m
+    tall = qr.is_tall(n, m)
     if tall:
         q, r = qr.parts(threads, adjoint, "economic")
     else:

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from .workers import Resources
 
 MODES = ("full", "r", "economic", "raw")
-#: The factorisation of tall matrices is faster if there are at least this many times as many rows
-#: as columns.
-TALL = tuning.TALL_RATIO
+
+
+def is_tall(m: int, n: int) -> bool:
+    """Whether a tree factors m x n elements faster than panels do."""
+    ratio = tuning.TALL_RATIO if n <= tuning.TALL_COLS else tuning.TALL_WIDE_RATIO
+    return 0 < n and ratio * n <= m
 
 
 def decomposition(
@@ -96,11 +99,11 @@ def parts(
     memory : a itself if it may be overwritten, otherwise None.
     """
     m, n = a.shape
-    if mode == "economic" and n and m >= TALL * n:
+    if mode == "economic" and is_tall(m, n):
         q, r = columns((m, n), a.dtype), columns((n, n), a.dtype, zero=True)
         tall.tall_qr(threads, a, q, r, None, None, None, engine.Poll())
         return q, r
-    if mode == "r" and n and m >= TALL * n:
+    if mode == "r" and is_tall(m, n):
         r = columns((m, n), a.dtype, zero=True)
         r[:n] = triangle(threads, a)
         return (r,)
@@ -139,7 +142,7 @@ def _copy_upper(r: Array, x: Array, k: int) -> None:
 def triangle(threads: engine.Threads, a: Array) -> Array:
     """Only R of the economic factorisation."""
     m, n = a.shape
-    if not n or m < TALL * n:
+    if not is_tall(m, n):
         return parts(threads, a, "raw")[2]
     r = columns((n, n), a.dtype, zero=True)
     tall.tall_qr(threads, a, None, r, None, None, None, engine.Poll())

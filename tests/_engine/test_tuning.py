@@ -46,7 +46,11 @@ def test_python_has_no_thresholds_of_its_own():
         lib.HS__NUMPY_SIDE,
         lib.HS__STACK_ITEM_UPDATES,
     )
-    assert (runners.qr.TALL, runners.array_linalg.FEW_ROWS) == (
-        lib.HS__TALL_RATIO,
-        lib.HS__NUMPY_LAPACK_ROWS,
-    )
+    assert runners.array_linalg.FEW_ROWS == lib.HS__NUMPY_LAPACK_ROWS
+    for cols, ratio in (
+        (1, lib.HS__TALL_RATIO),
+        (lib.HS__TALL_COLS, lib.HS__TALL_RATIO),
+        (lib.HS__TALL_COLS + 1, lib.HS__TALL_WIDE_RATIO),
+    ):
+        assert runners.qr.is_tall(ratio * cols, cols)
+        assert not runners.qr.is_tall(ratio * cols - 1, cols)
