@@ -28,7 +28,7 @@ MODES = ("full", "r", "economic", "raw")
 def is_tall(m: int, n: int) -> bool:
     """Whether a tree factors m x n elements faster than panels do."""
     ratio = tuning.TALL_RATIO if n <= tuning.TALL_COLS else tuning.TALL_WIDE_RATIO
-    return 0 < n and ratio * n <= m
+    return n > 0 and m >= ratio * n
 
 
 def decomposition(
