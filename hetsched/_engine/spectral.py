@@ -1,4 +1,4 @@
-"""csrc/spectral: eigenvalues of Hermitian matrices, singular values."""
+"""csrc/spectral: eigenvalues of Hermitian matrices, singular values, least squares."""
 
 from __future__ import annotations
 
@@ -75,3 +75,31 @@ def svd(
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_svd(threads.handle, svd_, options, ffi.NULL), poll)
     return not svd_.failed
+
+
+def least_squares(
+    threads: Threads,
+    a: NDArray[Any],
+    values: NDArray[Any],
+    b: NDArray[Any],
+    rcond: float,
+    poll: Poll,
+) -> int | None:
+    """hs_run_least_squares: the rank, or None if a or b is not finite.
+
+    The arrays are as for `eigh`. The first rows of b become the solutions.
+    """
+    fields = (
+        CODES[a.dtype.num],
+        *a.shape,
+        *operand(a),
+        address(values),
+        b.shape[1],
+        *operand(b),
+        rcond,
+    )
+    squares = ffi.new("hs_least_squares *", fields)
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_least_squares(threads.handle, squares, options, ffi.NULL), poll)
+    return None if squares.failed else int(squares.rank)
