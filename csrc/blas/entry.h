@@ -42,6 +42,7 @@ typedef enum hs__routine {
     HS__HEGVD,
     HS__GESDD,
     HS__GESVD,
+    HS__GELSD,
     HS__ROUTINES
 } hs__routine;
 

@@ -142,7 +142,7 @@ static const int families[] = {
     [HS__SYEVD] = DECOMPOSITIONS, [HS__HEEVD] = DECOMPOSITIONS, [HS__SYEVR] = DECOMPOSITIONS,
     [HS__HEEVR] = DECOMPOSITIONS, [HS__SYGV] = DECOMPOSITIONS,  [HS__HEGV] = DECOMPOSITIONS,
     [HS__SYGVD] = DECOMPOSITIONS, [HS__HEGVD] = DECOMPOSITIONS, [HS__GESDD] = DECOMPOSITIONS,
-    [HS__GESVD] = DECOMPOSITIONS,
+    [HS__GESVD] = DECOMPOSITIONS, [HS__GELSD] = SOLVES,
 };
 _Static_assert(sizeof families / sizeof *families == HS__ROUTINES, "a family for each");
 
