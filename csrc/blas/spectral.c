@@ -433,8 +433,7 @@ static int take_svd(const arguments *given)
 static sizes squares_sizes(const hs__entry *entry, int64_t k, int64_t cols)
 {
     enum { SMALLEST = 25 };
-    const double levels = floor(log2((double)k / (SMALLEST + 1))) + 1;
-    const int64_t deep = levels > 0 ? (int64_t)levels : 0;
+    const int64_t deep = hs__max((int64_t)log2((double)k / (SMALLEST + 1)) + 1, 0);
     if (entry->dtype >= HS_COMPLEX64) return (sizes){.of = {2 * k + hs__max(k, k * cols)}};
     return (sizes){
         .of = {(12 + 2 * SMALLEST + 8 * deep + cols) * k + (SMALLEST + 1) * (SMALLEST + 1)}};
