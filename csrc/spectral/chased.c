@@ -11,8 +11,8 @@
  * The adjoint of the product takes everything in the opposite order: the first group first, and its
  * places in descending order.
  *
- * A few columns are multiplied by one reflector after the other. That reads each reflector once for
- * FEW_TOGETHER columns, and needs no triangles, which would take most of the time. */
+ * hs__chased_apply_few multiplies by one reflector after the other. That reads each reflector once
+ * for FEW_TOGETHER columns, and needs no triangles, which would take most of the time. */
 #include "spectral/chased.h"
 
 #include <complex.h>
@@ -25,8 +25,7 @@
 enum {
     GROUP_MOST = 64, /* sweeps of a group */
     SKIPPED = 6,     /* columns or rows of V that are multiplied without the zeros beside them */
-    FEW = 16,        /* columns that are multiplied without triangles */
-    FEW_TOGETHER = 4
+    FEW_TOGETHER = 4 /* columns that a task multiplies by single reflectors */
 };
 
 #define TEMPLATE "spectral/chased_template.h"
@@ -320,10 +319,15 @@ int hs__chased_apply(hs__walk *walk, const hs__chased *x, int adjoint, char *c, 
                      int64_t cols)
 {
     multiplication m = {.x = x, .adjoint = adjoint, .c = c, .ld = ld, .cols = cols};
-    if (cols <= FEW)
-        return hs__phase(walk, (int32_t)hs__ceil_div(cols, FEW_TOGETHER), multiply_few, &m);
-    const int64_t groups = count_groups(x);
+    const int64_t groups = cols > 0 ? count_groups(x) : 0;
     const int64_t tasks = hs__ceil_div(groups, groups_together(x)) * count_slices(x, cols);
     return hs__phase(walk, (int32_t)groups, form_triangles, &m) ||
            hs__phase(walk, (int32_t)tasks, multiply_slice, &m);
+}
+
+int hs__chased_apply_few(hs__walk *walk, const hs__chased *x, int adjoint, char *c, int64_t ld,
+                         int64_t cols)
+{
+    multiplication m = {.x = x, .adjoint = adjoint, .c = c, .ld = ld, .cols = cols};
+    return hs__phase(walk, (int32_t)hs__ceil_div(cols, FEW_TOGETHER), multiply_few, &m);
 }

@@ -321,16 +321,25 @@ static void copy_triangle(void *context, int32_t task, hs__walk *walk)
     }
 }
 
+static int multiply_by_chase(hs__walk *walk, const squares_job *job, int side, int adjoint,
+                             const hs__matrix *c)
+{
+    const hs__chased *kept = &job->kept[side];
+    return c->cols <= HS__CHASED_FEW
+               ? hs__chased_apply_few(walk, kept, adjoint, c->data, c->col_stride, c->cols)
+               : hs__chased_apply(walk, kept, adjoint, c->data, c->col_stride, c->cols);
+}
+
 /* Multiplies the right-hand sides, or with adjoint 0 the solutions, by the stages of a side. */
 static int multiply_side(hs__walk *walk, const squares_job *job, int side, int adjoint,
                          const hs__matrix *c)
 {
     const int64_t ld = c->col_stride;
-    if (!adjoint && hs__chased_apply(walk, &job->kept[side], 0, c->data, ld, c->cols)) return 1;
+    if (!adjoint && multiply_by_chase(walk, job, side, 0, c)) return 1;
     if (side == LEFT ? hs__general_left(walk, &job->reduction, adjoint, c->data, ld, c->cols)
                      : hs__general_right(walk, &job->reduction, adjoint, c->data, ld, c->cols))
         return 1;
-    return adjoint && hs__chased_apply(walk, &job->kept[side], 1, c->data, ld, c->cols);
+    return adjoint && multiply_by_chase(walk, job, side, 1, c);
 }
 
 static void solve(void *context, hs__walk *walk)

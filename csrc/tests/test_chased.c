@@ -18,7 +18,7 @@ static double larger(double x, double y) { return isnan(x) || isnan(y) ? NAN : f
 
 typedef struct {
     hs__chased chased;
-    int adjoint;
+    int adjoint, few;
     char *c;
     int64_t ld, cols;
     int32_t times;
@@ -85,7 +85,9 @@ static void multiply(void *context, hs__walk *walk)
 {
     problem *x = context;
     for (int32_t i = 0; i < x->times; i++)
-        if (hs__chased_apply(walk, &x->chased, x->adjoint, x->c, x->ld, x->cols)) return;
+        if (x->few ? hs__chased_apply_few(walk, &x->chased, x->adjoint, x->c, x->ld, x->cols)
+                   : hs__chased_apply(walk, &x->chased, x->adjoint, x->c, x->ld, x->cols))
+            return;
 }
 
 static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *options)
@@ -101,6 +103,7 @@ static void check_product(hs_pool *const *pools, int dtype, int adjoint, int64_t
     problem x = {
         .chased = {.dtype = dtype, .n = n, .width = width, .sweeps = sweeps, .places = places},
         .adjoint = adjoint,
+        .few = cols < 20 && check_random(2),
         .ld = ld,
         .cols = cols,
         .times = 1};
