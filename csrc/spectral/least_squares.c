@@ -43,7 +43,8 @@ enum { ROWS = 128, COLS = 256, COPIED = 32 };
  *   vectors  [cols x cols] of the bidiagonal matrix, real, of each side
  *   c        [A's rows x right-hand sides] what they become: U^H b or V^H b
  *   y        [cols x right-hand sides] S^+ times that
- *   x        [A's columns x right-hand sides] the solutions */
+ *   x        [A's columns x right-hand sides] the solutions, and more columns for the right singular
+ *            vectors of A if they are wanted: both take the same way back */
 typedef struct {
     hs_least_squares *given;
     const hs__kernel *kernel;
@@ -66,6 +67,12 @@ static int side_of_sides(const squares_job *job) { return job->turned ? RIGHT : 
 static int side_of_solutions(const squares_job *job) { return job->turned ? LEFT : RIGHT; }
 
 static int is_complex(const squares_job *job) { return job->dtype >= HS_COMPLEX64; }
+
+/* Returns the columns of x. */
+static int64_t count_columns(const squares_job *job)
+{
+    return job->given->cols + (job->given->vh ? job->cols : 0);
+}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -116,7 +123,7 @@ static void place_reduction(squares_job *job, hs__room *room)
     x->left_t = hs__reserve(room, (double)hs__general_t_bytes(x), 1);
     x->right_t = hs__reserve(room, (double)hs__general_t_bytes(x), 1);
     x->band = hs__reserve(room, (double)n * (double)x->band_ld, e);
-    x->work = hs__reserve(room, (double)hs__general_bytes(x, job->given->cols), 1);
+    x->work = hs__reserve(room, (double)hs__general_bytes(x, count_columns(job)), 1);
 }
 
 /* The sides are multiplied one after the other, in the same workspace. */
@@ -136,7 +143,7 @@ static void place_chase(squares_job *job, hs__room *room)
         kept->tau = hs__reserve(room, (double)n * (double)places, e);
     }
     job->kept[LEFT].work =
-        hs__reserve(room, (double)hs__chased_bytes(&job->kept[LEFT], job->given->cols), 1);
+        hs__reserve(room, (double)hs__chased_bytes(&job->kept[LEFT], count_columns(job)), 1);
     job->kept[RIGHT].work = job->kept[LEFT].work;
     job->chase = (hs__general_band){.dtype = job->dtype,
                                     .n = n,
@@ -186,7 +193,7 @@ static void place_stages(squares_job *job, char *memory)
     place_chase(job, &room);
     place_bidiagonal(job, &room);
     job->y = reserve_matrix(&room, job->cols, given->cols, e);
-    job->x = reserve_matrix(&room, given->n, given->cols, e);
+    job->x = reserve_matrix(&room, given->n, count_columns(job), e);
     job->bytes = room.bytes;
 }
 
@@ -282,20 +289,26 @@ static void divide_by_values(void *context, int32_t task, hs__walk *walk)
     }
 }
 
-/* Rows of x: the vectors of the other side times y, and zeros below. */
+/* Rows of x: the vectors of the other side times y, then these vectors, and zeros below. */
 static void combine_vectors(void *context, int32_t task, hs__walk *walk)
 {
     const squares_job *job = context;
+    const int64_t sides = job->given->cols;
     const int64_t rank = count_rank(job);
     const product_part p = part_of_product(&job->x, task);
-    const int64_t rows = rank ? hs__max(hs__min(p.rows, job->cols - p.row), 0) : 0;
+    const int64_t rows = hs__max(hs__min(p.rows, job->cols - p.row), 0);
+    const int64_t cols = hs__max(hs__min(p.cols, sides - p.col), 0);
     const hs__matrix *vectors = &job->vectors[side_of_solutions(job)];
     const hs__matrix to = hs__part(&job->x, p.row, p.col, p.rows, p.cols);
+    const hs__matrix solutions = hs__part(&to, 0, 0, rows, cols);
     const hs__matrix below = hs__part(&to, rows, 0, p.rows - rows, p.cols);
-    if (rows)
+    if (rank && rows && cols)
         multiply_parts(job, walk, hs__part(vectors, p.row, 0, rows, rank),
-                       hs__part(&job->y, 0, p.col, rank, p.cols),
-                       hs__part(&to, 0, 0, rows, p.cols));
+                       hs__part(&job->y, 0, p.col, rank, cols), solutions);
+    else hs__scale(job->dtype, &solutions, (const double[2]){0.0, 0.0});
+    for (int64_t j = cols; j < p.cols; j++)
+        hs__set_reals(job->dtype, rows, hs__at(&to, 0, j),
+                      hs__at(vectors, p.row, p.col + j - sides));
     hs__scale(job->dtype, &below, (const double[2]){0.0, 0.0});
 }
 
@@ -374,6 +387,17 @@ static void scale_by_power(int32_t dtype, const hs__matrix *x, int exponent)
     hs__scale(dtype, x, (const double[2]){ldexp(1.0, exponent - exponent / 2), 0.0});
 }
 
+static void store_vectors(const squares_job *job)
+{
+    const hs_least_squares *given = job->given;
+    const hs__matrix v = hs__part(&job->x, 0, given->cols, given->n, job->cols);
+    const hs__matrix vh = {
+        given->vh, v.element, job->cols, given->n, given->vh_row_stride, given->vh_col_stride};
+    for (int64_t j = 0; j < v.cols && is_complex(job); j++)
+        hs__conjugate_elements(job->dtype, v.rows, hs__at(&v, 0, j));
+    hs__copy(NULL, hs__transposed(vh), v);
+}
+
 static void store_results(squares_job *job, int exponent_a, int exponent_b)
 {
     hs_least_squares *given = job->given;
@@ -384,8 +408,9 @@ static void store_results(squares_job *job, int exponent_a, int exponent_b)
                           given->cols,
                           given->b_row_stride,
                           given->b_col_stride};
-    scale_by_power(job->dtype, &job->x, exponent_b - exponent_a);
-    hs__copy(NULL, hs__part(&b, 0, 0, n, b.cols), job->x);
+    const hs__matrix solutions = hs__part(&job->x, 0, 0, n, b.cols);
+    scale_by_power(job->dtype, &solutions, exponent_b - exponent_a);
+    hs__copy(NULL, hs__part(&b, 0, 0, n, b.cols), solutions);
     if (m > n) {
         const hs__matrix residual = hs__part(&job->c, n, 0, m - n, b.cols);
         scale_by_power(job->dtype, &residual, exponent_b);
@@ -393,6 +418,7 @@ static void store_results(squares_job *job, int exponent_a, int exponent_b)
     }
     hs__scale_values(job->dtype, job->cols, job->chase.d, exponent_a, given->values);
     given->rank = count_rank(job);
+    if (given->vh) store_vectors(job);
 }
 
 static hs_status run_job(hs_pool *pool, squares_job *job, const hs_options *options,

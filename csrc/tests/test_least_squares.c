@@ -80,12 +80,13 @@ CHECK_ORACLE double complex *make_basis(int dtype, int64_t rows, int64_t cols)
 /* A system A x = b with A = U diag(values) V^H, times `scale`, and b times another one.
  *   rank    of A: values 1 .. 3, then zeros
  *   x       the shortest solutions before A and b are scaled
+ *   vh      [k x n] where the right singular vectors go
  *   rest    squares of the residuals, likewise */
 typedef struct {
     int dtype;
     int64_t m, n, k, rank, cols;
     double scale_a, scale_b;
-    matrix a, b;
+    matrix a, b, vh;
     double complex *x;
     double *rest;
 } linear_system;
@@ -101,6 +102,7 @@ CHECK_ORACLE void make_system(linear_system *s)
     double complex *u = make_basis(s->dtype, m, k), *v = make_basis(s->dtype, n, k);
     s->a = make_matrix(s->dtype, m, n);
     s->b = make_matrix(s->dtype, m > n ? m : n, s->cols);
+    s->vh = make_matrix(s->dtype, k, n);
     s->x = calloc((size_t)(n * s->cols + 1), sizeof *s->x);
     s->rest = calloc((size_t)s->cols + 1, sizeof *s->rest);
     if (!s->x || !s->rest) abort();
@@ -133,6 +135,7 @@ static void free_system(linear_system *s)
 {
     free(s->a.data);
     free(s->b.data);
+    free(s->vh.data);
     free(s->x);
     free(s->rest);
 }
@@ -179,6 +182,36 @@ CHECK_ORACLE void check_solutions(const linear_system *s, const hs_least_squares
     CHECK(worst <= allowed * sqrt((double)(s->m + 1)));
 }
 
+/* V^H has orthonormal rows, and the rows of V^H A^H A are those of V^H times the squares of the
+ * values. */
+CHECK_ORACLE void check_vectors(const linear_system *s)
+{
+    const double allowed = 60 * eps[s->dtype] * (double)(s->m + s->n + 1);
+    double worst = 0;
+    double complex *product = malloc((size_t)(s->m + 1) * sizeof *product);
+    if (!product) abort();
+    for (int64_t l = 0; l < s->k; l++) {
+        for (int64_t i = 0; i <= l; i++) {
+            double complex sum = -(i == l);
+            for (int64_t j = 0; j < s->n; j++) sum += at(&s->vh, l, j) * conj(at(&s->vh, i, j));
+            worst = fmax(worst, cabs(sum));
+        }
+        for (int64_t i = 0; i < s->m; i++) {
+            product[i] = 0;
+            for (int64_t j = 0; j < s->n; j++)
+                product[i] += at(&s->a, i, j) / s->scale_a * conj(at(&s->vh, l, j));
+        }
+        for (int64_t j = 0; j < s->n; j++) {
+            double complex sum = -pow(value_of(s, l), 2) * conj(at(&s->vh, l, j));
+            for (int64_t i = 0; i < s->m; i++)
+                sum += conj(at(&s->a, i, j) / s->scale_a) * product[i];
+            worst = fmax(worst, cabs(sum));
+        }
+    }
+    CHECK(worst <= allowed * 10);
+    free(product);
+}
+
 /* scale: exponents of the powers of two by which A and b are multiplied. */
 static void check_system(int dtype, int64_t m, int64_t n, int64_t rank, int64_t cols,
                          const int scale[2])
@@ -202,6 +235,14 @@ static void check_system(int dtype, int64_t m, int64_t n, int64_t rank, int64_t 
         CHECK(hs_run_least_squares(pools[p], &x, NULL, NULL) == HS_OK);
         check_solutions(&s, &x);
         CHECK(memcmp(a, s.a.data, s.a.bytes) == 0);
+        if (p % 2) continue;
+        x.vh = s.vh.data;
+        x.vh_row_stride = s.vh.row_stride;
+        x.vh_col_stride = s.vh.col_stride;
+        memcpy(s.b.data, b, s.b.bytes);
+        CHECK(hs_run_least_squares(pools[p], &x, NULL, NULL) == HS_OK);
+        check_solutions(&s, &x);
+        check_vectors(&s);
     }
     free(a);
     free(b);

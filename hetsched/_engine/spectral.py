@@ -96,6 +96,7 @@ def least_squares(
         address(values),
         b.shape[1],
         *operand(b),
+        *operand(None),
         rcond,
     )
     squares = ffi.new("hs_least_squares *", fields)

@@ -79,6 +79,8 @@ HS_API hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *option
  *   b        [max(m, n) x cols] in: the first m rows, the right-hand sides. out: the first n rows,
  *            the solutions. If m > n and the rank is n, the sum of squares of the other m - n rows
  *            of a column is that of its residual b - A x. Must not overlap a
+ *   vh       [k x n] out: the right singular vectors, as hs_svd has them; NULL: not wanted, which
+ *            is faster. It may overlap a
  *   rcond    singular values up to rcond times the largest one count as zero; < 0: up to eps times
  *            the largest one; not NaN
  *   rank     out: singular values that do not count as zero
@@ -92,6 +94,8 @@ typedef struct hs_least_squares {
     int64_t cols;
     void *b;
     int64_t b_row_stride, b_col_stride;
+    void *vh;
+    int64_t vh_row_stride, vh_col_stride;
     double rcond;
     int64_t rank;
     int32_t failed;
@@ -103,7 +107,7 @@ typedef struct hs_least_squares {
  * small by hs_run_factor first. O(m n k), and memory for copies of a and b and about 6 k^2
  * elements. options->pace must be NULL.
  * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED and the errors of the pool. With all of them
- * values and b are unchanged. */
+ * values, b and vh are unchanged. */
 HS_API hs_status hs_run_least_squares(hs_pool *pool, hs_least_squares *squares,
                                       const hs_options *options, hs_trace *trace);
 
