@@ -43,6 +43,7 @@ typedef enum hs__routine {
     HS__GESDD,
     HS__GESVD,
     HS__GELSD,
+    HS__GELSS,
     HS__ROUTINES
 } hs__routine;
 

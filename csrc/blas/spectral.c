@@ -427,28 +427,37 @@ static int take_svd(const arguments *given)
 
 /* ---- least squares ---------------------------------------------------------------------------- */
 
-/* Returns the size that gelsd needs for a matrix of which k is the smaller side, and so many
- * right-hand sides. Its divide and conquer ends at problems of order 25, as all versions of LAPACK
- * set it; a version that needs less computes a call with less room itself. */
-static sizes squares_sizes(const hs__entry *entry, int64_t k, int64_t cols)
+/* Returns the size that gelsd or gelss needs for an m x n matrix and so many right-hand sides. The
+ * divide and conquer of gelsd ends at problems of order 25, as all versions of LAPACK set it; a
+ * version that needs less computes a call with less room itself. */
+static sizes squares_sizes(const hs__entry *entry, int64_t m, int64_t n, int64_t cols)
 {
     enum { SMALLEST = 25 };
+    const int64_t k = hs__min(m, n), longer = hs__max(m, n);
     const int64_t deep = hs__max((int64_t)log2((double)k / (SMALLEST + 1)) + 1, 0);
-    if (entry->dtype >= HS_COMPLEX64) return (sizes){.of = {2 * k + hs__max(k, k * cols)}};
+    const int is_complex = entry->dtype >= HS_COMPLEX64;
+    if (entry->routine == HS__GELSS && is_complex)
+        return (sizes){.of = {2 * k + hs__max(longer, cols)}};
+    if (entry->routine == HS__GELSS)
+        return (sizes){.of = {3 * k + hs__max(2 * k, hs__max(longer, cols))}};
+    if (is_complex) return (sizes){.of = {2 * k + hs__max(k, k * cols)}};
     return (sizes){
         .of = {(12 + 2 * SMALLEST + 8 * deep + cols) * k + (SMALLEST + 1) * (SMALLEST + 1)}};
 }
 
-/* Returns the factor of the largest singular value up to which gelsd takes others for zero. With NaN
- * the library behind computes the call. */
+/* Returns the factor of the largest singular value up to which others count as zero: for gelsd half
+ * of eps if the given one is not between 0 and 1, for gelss, as for the engine, eps if it is
+ * negative. With NaN the library behind computes the call. */
 static double read_rcond(const arguments *given, int place)
 {
     const double rcond = read_real(given, place);
-    const double eps = given->entry->dtype & 1 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
-    return rcond <= 0.0 || rcond >= 1.0 ? eps : rcond;
+    const double eps = given->entry->dtype & 1 ? DBL_EPSILON : (double)FLT_EPSILON;
+    if (given->entry->routine == HS__GELSS) return rcond;
+    return rcond <= 0.0 || rcond >= 1.0 ? eps / 2 : rcond;
 }
 
-/* LAPACK destroys the matrix, which here stays as it was. */
+/* gelss replaces the first rows of the matrix by its right singular vectors. gelsd destroys it; here
+ * it stays as it was. */
 static int take_squares(const arguments *given)
 {
     enum { M = 1, N, COLS, A, LDA, B, LDB, S, RCOND, RANK, WORK, LWORK };
@@ -461,7 +470,7 @@ static int take_squares(const arguments *given)
     if (is_query(&room) || !hs__is_large(entry, cube(k))) return 0;
     if (k < 1 || hs__max(m, n) > INT32_MAX || cols < 1 || cols > INT32_MAX ||
         !hs__lead_fits(lda, m) || !hs__lead_fits(ldb, hs__max(m, n)) ||
-        !have_room(&room, squares_sizes(entry, k, cols)))
+        !have_room(&room, squares_sizes(entry, m, n, cols)))
         return hs__refuse_call(entry, volume);
     hs__call call;
     if (!hs__begin_shaped_call(&call, entry, volume, cube(k), cube(k))) return 0;
@@ -476,6 +485,9 @@ static int take_squares(const arguments *given)
                                 .b = find_array(given, B),
                                 .b_row_stride = 1,
                                 .b_col_stride = ldb,
+                                .vh = entry->routine == HS__GELSS ? find_array(given, A) : NULL,
+                                .vh_row_stride = 1,
+                                .vh_col_stride = lda,
                                 .rcond = read_rcond(given, RCOND)};
     const hs_status status = hs_run_least_squares(call.pool, &squares, NULL, NULL);
     if (!status && !squares.failed) set_integer(given, RANK, 0, squares.rank);
@@ -488,7 +500,8 @@ int hs__take_spectral(hs__entry *entry, const void *const *at)
     switch (entry->routine) {
     case HS__GESDD:
     case HS__GESVD: return take_svd(&given);
-    case HS__GELSD: return take_squares(&given);
+    case HS__GELSD:
+    case HS__GELSS: return take_squares(&given);
     case HS__SYGV:
     case HS__HEGV:
     case HS__SYGVD:

@@ -70,7 +70,7 @@ static int32_t found_rank;
 
 static double real_at(int32_t dtype, const char *x, int64_t i) { return creal(get(x, dtype, i)); }
 
-static int is_squares(const call *x) { return x->routine == HS__GELSD; }
+static int is_squares(const call *x) { return x->routine == HS__GELSD || x->routine == HS__GELSS; }
 
 /* Whether the values are singular values. */
 static int is_svd(const call *x)
@@ -238,6 +238,7 @@ int main(void)
         check_call((call){is_complex ? HS__HEEVR : HS__SYEVR, dtype, 24, 24, "VVU"});
         for (int s = 0; s < 3; s++) {
             check_call((call){HS__GELSD, dtype, shapes[s][0], shapes[s][1], ""});
+            check_call((call){HS__GELSS, dtype, shapes[s][0], shapes[s][1], ""});
             for (int i = 0; i < 4; i += CHECK_MANY(1, 2))
                 check_call((call){HS__GESVD, dtype, shapes[s][0], shapes[s][1], jobs[i]});
             for (int i = 0; i < 3; i += CHECK_MANY(1, 2))

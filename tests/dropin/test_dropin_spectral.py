@@ -450,8 +450,8 @@ def made_for(letter, integer, routine, A):
     if routine in PAIRS:
         B = Guarded(np.eye(len(A.values), dtype=A.values.dtype))
         return pair_arguments(letter, integer, routine, 1, "V", "L", A, B)
-    if routine == "gelsd":
-        return squares_arguments(letter, integer, A, Guarded(A.values[:, :3]), -1.0)
+    if routine in ("gelsd", "gelss"):
+        return squares_arguments(letter, integer, routine, A, Guarded(A.values[:, :3]), -1.0)
     return svd_arguments(letter, integer, routine, "SS", A)
 
 
@@ -477,7 +477,7 @@ def test_the_sizes_of_workspaces(ours, letter, width, routine):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("routine", [*EIGH, *PAIRS, "gelsd"])
+@pytest.mark.parametrize("routine", [*EIGH, *PAIRS, "gelsd", "gelss"])
 def test_a_workspace_that_is_too_small_is_an_error(ours, letter, routine):
     lapack = Lapack(ours, "wheel64")
     A = Guarded(hermitian(np.random.default_rng(0), letter, 70))
