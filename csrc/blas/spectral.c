@@ -456,7 +456,10 @@ static double read_rcond(const arguments *given, int place)
     return rcond <= 0.0 || rcond >= 1.0 ? eps / 2 : rcond;
 }
 
-/* gelss replaces the first rows of the matrix by its right singular vectors. gelsd destroys it; here
+/* On one thread, one worker took 0.4 to 0.5 of OpenBLAS's CPU time for gelsd of order 1000, 0.7 for
+ * order 500, and about as much for 200 and 300; for gelss 0.3 to 0.7 from order 200 on.
+ *
+ * gelss replaces the first rows of the matrix by its right singular vectors. gelsd destroys it; here
  * it stays as it was. */
 static int take_squares(const arguments *given)
 {
