@@ -34,6 +34,7 @@ DEFAULT = [
     "svdvals:1000,3000",
     "svd:1000,3000,20000x500,5000x1000",
     "pinv:2000",
+    "minimum_norm:1000,5000x1000",
 ]
 
 
@@ -62,6 +63,14 @@ def operations(
     if name == "lstsq":
         b = rng.standard_normal(m).astype(dtype)
         return lambda: hs.lstsq(a, b), lambda: np.linalg.lstsq(a, b, rcond=None), 2 * m * n**2
+    if name == "minimum_norm":  # least squares of rank n / 2
+        b, half = rng.standard_normal(m).astype(dtype), n // 2
+        low = np.asfortranarray(a[:, :half] @ rng.standard_normal((half, n)).astype(dtype))
+        return (
+            lambda: hs.lstsq(low, b, check_finite=False),
+            lambda: np.linalg.lstsq(low, b, rcond=None),
+            4 * m * n**2 - 4 / 3 * n**3,
+        )
     if name == "triangular":
         t = np.asfortranarray(np.tril(a) / n + 2 * np.eye(n, dtype=dtype))
         b = np.asfortranarray(rng.standard_normal((n, n)))

@@ -27,7 +27,9 @@
     REAL(sygvd, SYGVD, 14, 2, 4, 4, 11) \
     COMPLEX(hegvd, HEGVD, 16, 2, 4, 4, 11) \
     ALL(gesdd, GESDD, 14, 15, 1, 2, 3, 12) \
-    ALL(gesvd, GESVD, 14, 15, 2, 3, 4, 13)
+    ALL(gesvd, GESVD, 14, 15, 2, 3, 4, 13) \
+    ALL(gelsd, GELSD, 14, 15, 0, 1, 2, 12) \
+    ALL(gelss, GELSS, 13, 14, 0, 1, 2, 12)
 
 #define HS__DRIVERS(REAL, COMPLEX, ALL) \
     /* symmetric eigenproblems */ \
@@ -80,8 +82,6 @@
     ALL(tgevc, 16, 17, 2, 4, 4) \
     ALL(tgsen, 25, 24, 0, 5, 5) \
     /* least squares and orthogonal factors */ \
-    ALL(gelsd, 14, 15, 0, 1, 2) \
-    ALL(gelss, 13, 14, 0, 1, 2) \
     ALL(gelsy, 13, 14, 0, 1, 2) \
     ALL(gglse, 13, 13, 0, 1, 2) \
     ALL(ggglm, 13, 13, 0, 1, 2) \

@@ -42,6 +42,8 @@ typedef enum hs__routine {
     HS__HEGVD,
     HS__GESDD,
     HS__GESVD,
+    HS__GELSD,
+    HS__GELSS,
     HS__ROUTINES
 } hs__routine;
 

@@ -47,7 +47,7 @@ static const double least_shared_by[HS__ROUTINES] = {
     [HS__POSV] = 1e7,  [HS__TRTRS] = 6e4, [HS__GEQRF] = 1e7, [HS__ORGQR] = 1e7, [HS__ORMQR] = 1e7,
     [HS__GELS] = 1e7,  [HS__SYEV] = 8e6,  [HS__HEEV] = 8e6,  [HS__SYEVD] = 8e6, [HS__HEEVD] = 8e6,
     [HS__SYEVR] = 8e6, [HS__HEEVR] = 8e6, [HS__SYGV] = 8e6,  [HS__HEGV] = 8e6,  [HS__SYGVD] = 8e6,
-    [HS__HEGVD] = 8e6, [HS__GESDD] = 8e6, [HS__GESVD] = 8e6};
+    [HS__HEGVD] = 8e6, [HS__GESDD] = 8e6, [HS__GESVD] = 8e6, [HS__GELSD] = 8e6, [HS__GELSS] = 8e6};
 static const double least_driver = 8e6;
 /* Multiply-adds up to which OpenBLAS itself uses one thread. */
 static const double single_gemm = 262144.0, single_gemv = 9216.0;

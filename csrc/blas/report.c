@@ -142,16 +142,16 @@ static const int families[] = {
     [HS__SYEVD] = DECOMPOSITIONS, [HS__HEEVD] = DECOMPOSITIONS, [HS__SYEVR] = DECOMPOSITIONS,
     [HS__HEEVR] = DECOMPOSITIONS, [HS__SYGV] = DECOMPOSITIONS,  [HS__HEGV] = DECOMPOSITIONS,
     [HS__SYGVD] = DECOMPOSITIONS, [HS__HEGVD] = DECOMPOSITIONS, [HS__GESDD] = DECOMPOSITIONS,
-    [HS__GESVD] = DECOMPOSITIONS,
+    [HS__GESVD] = DECOMPOSITIONS, [HS__GELSD] = SOLVES,         [HS__GELSS] = SOLVES,
 };
 _Static_assert(sizeof families / sizeof *families == HS__ROUTINES, "a family for each");
 
 /* The names in NumPy of the functions that call these drivers. */
 static const struct {
     const char *driver, *known;
-} known_names[] = {{"syevd", "eigh"}, {"heevd", "eigh"}, {"syevr", "eigh"}, {"heevr", "eigh"},
-                   {"sygvd", "eigh"}, {"hegvd", "eigh"}, {"gesdd", "svd"},  {"gesvd", "svd"},
-                   {"geev", "eig"},   {"gelsd", "lstsq"}};
+} known_names[] = {{"syevd", "eigh"}, {"heevd", "eigh"},  {"syevr", "eigh"}, {"heevr", "eigh"},
+                   {"sygvd", "eigh"}, {"hegvd", "eigh"},  {"gesdd", "svd"},  {"gesvd", "svd"},
+                   {"geev", "eig"},   {"gelsd", "lstsq"}, {"gelss", "lstsq"}};
 
 /* Sums over a record. */
 typedef struct {

@@ -4,7 +4,7 @@
 const char *const hs__routine_names[] = {
     "gemm",  "syrk",  "trsm",  "gemv",  "getrf", "getrs", "gesv",  "getri", "potrf", "potrs",
     "posv",  "trtrs", "geqrf", "orgqr", "ormqr", "gels",  "syev",  "heev",  "syevd", "heevd",
-    "syevr", "heevr", "sygv",  "hegv",  "sygvd", "hegvd", "gesdd", "gesvd"};
+    "syevr", "heevr", "sygv",  "hegv",  "sygvd", "hegvd", "gesdd", "gesvd", "gelsd", "gelss"};
 _Static_assert(sizeof hs__routine_names / sizeof *hs__routine_names == HS__ROUTINES,
                "a name for each");
 

@@ -65,7 +65,9 @@ hs__least hs__least_volumes[HS__ROUTINES][4] = {
     [HS__SYGVD] = {SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9), SPECTRAL(1e9)},
     [HS__HEGVD] = {SPECTRAL(8e6), SAME(2.7e7), SPECTRAL(8e6), SAME(2.7e7)},
     [HS__GESDD] = {SPECTRAL(1.25e8), SAME(2.7e7), SPECTRAL(1e9), SPECTRAL(1.25e8)},
-    [HS__GESVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)}};
+    [HS__GESVD] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)},
+    [HS__GELSD] = {SPECTRAL(1.25e8), SPECTRAL(1.25e8), SPECTRAL(1.25e8), SPECTRAL(1.25e8)},
+    [HS__GELSS] = {SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6), SPECTRAL(8e6)}};
 
 /* Numbers that a name of HETSCHED_BLAS_LEAST is for: "gemm" or "dgemm" for all calls, "alone:gemm"
  * for calls on one thread. */

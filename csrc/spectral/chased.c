@@ -6,18 +6,26 @@
  * s < s', and commutes with all other reflectors of the group except the ones at its own place.
  *
  * A task multiplies a slice of C by some groups. The slice stays in the L2 cache meanwhile. The tasks
- * of the same slice wait for each other by a counter. */
+ * of the same slice wait for each other by a counter.
+ *
+ * The adjoint of the product takes everything in the opposite order: the first group first, and its
+ * places in descending order.
+ *
+ * hs__chased_apply_few multiplies by one reflector after the other. That reads each reflector once
+ * for FEW_TOGETHER columns, and needs no triangles, which would take most of the time. */
 #include "spectral/chased.h"
 
 #include <complex.h>
 #include <string.h>
 
+#include "kernel/qr_vector.h"
 #include "kernel/rows.h"
 #include "spectral/slice.h"
 
 enum {
     GROUP_MOST = 64, /* sweeps of a group */
-    SKIPPED = 6      /* columns or rows of V that are multiplied without the zeros beside them */
+    SKIPPED = 6,     /* columns or rows of V that are multiplied without the zeros beside them */
+    FEW_TOGETHER = 4 /* columns that a task multiplies by single reflectors */
 };
 
 #define TEMPLATE "spectral/chased_template.h"
@@ -28,6 +36,12 @@ typedef void triangle_function(int64_t rows, int64_t size, const void *v, int64_
                                const void *tau, int64_t step, void *t);
 static triangle_function *const form_t[] = {float_form_t, double_form_t, complex_float_form_t,
                                             complex_double_form_t};
+
+typedef void reflector_function(const hs__qr_vector *vector, int64_t rows, int64_t cols,
+                                const void *v, const void *tau, int adjoint, void *c, int64_t ld);
+static reflector_function *const apply_reflector[] = {float_apply_reflector, double_apply_reflector,
+                                                      complex_float_apply_reflector,
+                                                      complex_double_apply_reflector};
 
 int64_t hs__chased_places(int64_t n, int64_t width)
 {
@@ -174,10 +188,10 @@ static void copy_v(worker_state *w, const parallelogram *b)
     }
 }
 
-/* x (a slice) <- (I - V T V^H) x, for `length` elements of its rows. Products with zeros of V and T
- * are skipped, SKIPPED columns or rows at a time. */
-static void apply_block(worker_state *w, const parallelogram *b, const char *t, int64_t length,
-                        char *x)
+/* x (a slice) <- (I - V T V^H) x, with T^H for the adjoint, for `length` elements of its rows.
+ * Products with zeros of V and T are skipped, SKIPPED columns or rows at a time. */
+static void apply_block(worker_state *w, const parallelogram *b, const char *t, int adjoint,
+                        int64_t length, char *x)
 {
     const int64_t size = b->size, step = hs__slice_cols(w->x->dtype), e = w->element;
     const int64_t height = v_height(w->x);
@@ -189,12 +203,14 @@ static void apply_block(worker_state *w, const parallelogram *b, const char *t, 
         w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_BYTES, step,
                     w->product + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
     }
-    /* turned <- T product */
+    /* turned <- T product, where the rows of T begin on the diagonal and those of T^H end there */
     for (int64_t i = 0; i < size; i += SKIPPED) {
-        const hs__factors triangle = {t + (i + i * size) * e, 1, size, 0};
-        w->multiply(hs__min(SKIPPED, size - i), size - i, length, &triangle,
-                    w->product + i * HS__SLICE_BYTES, step, w->turned + i * HS__SLICE_BYTES, step,
-                    HS__ROWS_SET);
+        const int64_t own = hs__min(SKIPPED, size - i);
+        const int64_t first = adjoint ? 0 : i, end = adjoint ? i + own : size;
+        const hs__factors triangle = {t + (adjoint ? i * size : i + i * size) * e,
+                                      adjoint ? size : 1, adjoint ? 1 : size, adjoint};
+        w->multiply(own, end - first, length, &triangle, w->product + first * HS__SLICE_BYTES, step,
+                    w->turned + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
     }
     /* x <- x - V turned */
     for (int64_t i = 0; i < b->rows; i += SKIPPED) {
@@ -210,6 +226,7 @@ static void apply_block(worker_state *w, const parallelogram *b, const char *t, 
 
 typedef struct {
     const hs__chased *x;
+    int adjoint;
     char *c;
     int64_t ld, cols;
 } multiplication;
@@ -243,7 +260,7 @@ static void form_triangles(void *context, int32_t task, hs__walk *walk)
 }
 
 /* Multiplies a slice by some groups. Tasks that multiply by later groups come first, and go through
- * all slices. */
+ * all slices; for the adjoint those of earlier groups. */
 static void multiply_slice(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *m = context;
@@ -251,21 +268,22 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
     worker_state w = start_worker(x, walk);
     const int64_t slices = count_slices(x, m->cols), slice = task % slices;
     const int64_t before = task / slices * groups_together(x);
+    const int64_t count = hs__min(groups_together(x), count_groups(x) - before);
+    const int64_t low = m->adjoint ? before : count_groups(x) - before - count;
     const int64_t cols = hs__slice_cols_at(x->dtype, m->cols, slice);
-    int64_t group = count_groups(x) - before;
-    const int64_t last = hs__max(group - groups_together(x), 0);
-    const int64_t row = parallelogram_at(x, last, 0).row;
+    const int64_t row = parallelogram_at(x, low, 0).row;
     char *c = m->c + (row + slice * hs__slice_cols(x->dtype) * m->ld) * w.element;
-    int64_t triangle = triangles_before(x, group);
     hs__phase_await(walk, counter_of(m, slice), before);
     if (hs__stopped(&walk->self)) return;
     hs__slice_load(x->dtype, x->n - row, cols, c, m->ld, w.slice);
-    while (group-- > last) {
-        const int64_t places = places_of(x, group);
-        triangle -= places;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t group = low + (m->adjoint ? i : count - 1 - i);
+        const int64_t places = places_of(x, group), triangles = triangles_before(x, group);
         for (int64_t p = 0; p < places; p++) {
-            const parallelogram b = parallelogram_at(x, group, p);
-            apply_block(&w, &b, triangle_at(m, triangle + p), hs__slice_length(x->dtype, cols),
+            const int64_t place = m->adjoint ? places - 1 - p : p;
+            const parallelogram b = parallelogram_at(x, group, place);
+            apply_block(&w, &b, triangle_at(m, triangles + place), m->adjoint,
+                        hs__slice_length(x->dtype, cols),
                         w.slice + (b.row - row) * HS__SLICE_BYTES);
         }
         if (hs__attend(&walk->self)) return;
@@ -274,11 +292,42 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
     hs__phase_raise(walk, counter_of(m, slice), before + groups_together(x));
 }
 
-int hs__chased_apply(hs__walk *walk, const hs__chased *x, char *c, int64_t ld, int64_t cols)
+/* Multiplies a few columns by all reflectors, one sweep after the other. Those of a sweep act on
+ * different rows. */
+static void multiply_few(void *context, int32_t task, hs__walk *walk)
 {
-    multiplication m = {.x = x, .c = c, .ld = ld, .cols = cols};
+    const multiplication *m = context;
+    const hs__chased *x = m->x;
+    const hs__qr_vector vector = hs__qr_vector_for(x->dtype);
+    const int64_t element = (int64_t)hs__element_bytes(x->dtype);
+    const int64_t col = (int64_t)task * FEW_TOGETHER, cols = hs__min(FEW_TOGETHER, m->cols - col);
+    const int64_t sweeps = hs__min(x->sweeps, x->n - 1);
+    for (int64_t i = 0; i < sweeps; i++) {
+        const int64_t sweep = m->adjoint ? i : sweeps - 1 - i;
+        const int64_t places = hs__min(hs__chased_places(x->n - sweep, x->width), x->places);
+        for (int64_t p = 0; p < places; p++) {
+            const int64_t row = sweep + 1 + p * x->width, at = sweep * x->places + p;
+            apply_reflector[x->dtype](&vector, hs__min(x->width, x->n - row), cols,
+                                      x->v + at * x->width * element, x->tau + at * element,
+                                      m->adjoint, m->c + (row + col * m->ld) * element, m->ld);
+        }
+        if (hs__attend(&walk->self)) return;
+    }
+}
+
+int hs__chased_apply(hs__walk *walk, const hs__chased *x, int adjoint, char *c, int64_t ld,
+                     int64_t cols)
+{
+    multiplication m = {.x = x, .adjoint = adjoint, .c = c, .ld = ld, .cols = cols};
     const int64_t groups = cols > 0 ? count_groups(x) : 0;
     const int64_t tasks = hs__ceil_div(groups, groups_together(x)) * count_slices(x, cols);
     return hs__phase(walk, (int32_t)groups, form_triangles, &m) ||
            hs__phase(walk, (int32_t)tasks, multiply_slice, &m);
+}
+
+int hs__chased_apply_few(hs__walk *walk, const hs__chased *x, int adjoint, char *c, int64_t ld,
+                         int64_t cols)
+{
+    multiplication m = {.x = x, .adjoint = adjoint, .c = c, .ld = ld, .cols = cols};
+    return hs__phase(walk, (int32_t)hs__ceil_div(cols, FEW_TOGETHER), multiply_few, &m);
 }

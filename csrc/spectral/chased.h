@@ -42,7 +42,15 @@ int64_t hs__chased_places(int64_t n, int64_t width);
 size_t hs__chased_bytes(const hs__chased *x, int64_t cols);
 size_t hs__chased_scratch(const hs__chased *x);
 
-/* C <- Q C for C of n x cols elements, columns ld >= n elements apart. */
-int hs__chased_apply(hs__walk *walk, const hs__chased *x, char *c, int64_t ld, int64_t cols);
+/* C <- Q C, or with adjoint C <- Q^H C, for C of n x cols elements, columns ld >= n elements
+ * apart. */
+int hs__chased_apply(hs__walk *walk, const hs__chased *x, int adjoint, char *c, int64_t ld,
+                     int64_t cols);
+
+/* The same by one reflector after the other, without the workspace: faster for up to HS__CHASED_FEW
+ * columns, and rounded differently. By hand. */
+enum { HS__CHASED_FEW = 16 };
+int hs__chased_apply_few(hs__walk *walk, const hs__chased *x, int adjoint, char *c, int64_t ld,
+                         int64_t cols);
 
 #endif

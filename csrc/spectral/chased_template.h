@@ -1,4 +1,4 @@
-/* The triangles T of block reflectors; see each_type.h for the parameters. */
+/* The triangles T of block reflectors, and single reflectors; see each_type.h for the parameters. */
 
 #if PARTS == 1
 typedef REAL NAME(element);
@@ -43,4 +43,22 @@ static void NAME(form_t)(int64_t rows, int64_t size, const void *v_, int64_t v_l
         for (int64_t i = 0; i < size; i++) own[i] = i < j ? sum[i] : 0;
         own[j] = tau[j * step];
     }
+}
+
+/* c <- (I - tau v v^H) c, with conj(tau) for the adjoint, for c of rows x cols elements, columns ld
+ * apart, cols <= FEW_TOGETHER. */
+static void NAME(apply_reflector)(const hs__qr_vector *vector, int64_t rows, int64_t cols,
+                                  const void *v, const void *tau_, int adjoint, void *c, int64_t ld)
+{
+    static const NAME(element) none[FEW_TOGETHER];
+    NAME(element) z[FEW_TOGETHER];
+    NAME(element) tau = *(const NAME(element) *)tau_;
+#if PARTS == 2
+    if (adjoint) tau = (NAME(element))conj(tau);
+#else
+    (void)adjoint;
+#endif
+    vector->row(rows, v, cols, c, ld, z);
+    for (int64_t j = 0; j < cols; j++) z[j] *= tau;
+    vector->rank_two(rows, cols, c, ld, v, z, v, none);
 }

@@ -168,7 +168,7 @@ static void solve(void *context, hs__walk *walk)
     if (!x->vectors || x->count == 0) return;
     const int32_t tasks = (int32_t)hs__ceil_div(x->count, COLS);
     if (is_complex(x->dtype) && hs__phase(walk, tasks, widen_columns, job)) return;
-    if (hs__chased_apply(walk, &job->kept, job->c, x->n, x->count)) return;
+    if (hs__chased_apply(walk, &job->kept, 0, job->c, x->n, x->count)) return;
     if (hs__hermitian_back(walk, &job->reduction, job->c, x->n, x->count)) return;
     (void)hs__phase(walk, tasks, store_columns, job);
 }

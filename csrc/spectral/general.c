@@ -436,10 +436,11 @@ int hs__general_to_band(hs__walk *walk, const hs__general *x)
 /* ---- products with the reflectors ------------------------------------------------------------ */
 
 /* Multiplies C by the reflectors of one side.
- *   steps  blocks of reflectors of that side */
+ *   adjoint  by the adjoint of their product
+ *   steps    blocks of reflectors of that side */
 typedef struct {
     const hs__general *own;
-    int right;
+    int right, adjoint;
     int64_t steps;
     hs__matrix c;
 } multiplication;
@@ -453,7 +454,7 @@ static void begin_multiplication(void *context, int32_t task, hs__walk *walk)
 }
 
 /* Applies one block of reflectors to a part of the columns. The last block comes first, for all
- * parts. */
+ * parts; for the adjoint the first one. */
 static void multiply_columns(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *all = context;
@@ -462,31 +463,33 @@ static void multiply_columns(void *context, int32_t task, hs__walk *walk)
     const int32_t parts = count_parts(all->c.cols);
     const int64_t part = task % parts, done = task / parts;
     const int64_t col = part * cut_lines(all->c.cols), cols = size_of_part(part, all->c.cols);
-    const reduction_step s = step_of(x, all->steps - 1 - done);
+    const reduction_step s = step_of(x, all->adjoint ? done : all->steps - 1 - done);
     const hs__matrix v = all->right ? stored_right_v(&s) : left_v(&s);
     const hs__common conj_v = {.b = v, .conjugate = 1};
     const hs__matrix c = hs__part(&all->c, all->c.rows - v.rows, col, v.rows, cols);
     const hs__matrix z = columns_of(x, room.second, cols, v.cols, cols);
     if (await_parts(walk, x, part, 1, done)) return;
-    compute_z(&room, &conj_v, all->right ? right_t(&s) : left_t(&s), 0, c, z);
+    compute_z(&room, &conj_v, all->right ? right_t(&s) : left_t(&s), all->adjoint, c, z);
     hs__multiply(&room.multiply, -1, v, hs__transposed(z), 0, 1, c);
     hs__phase_raise(walk, counter_of(x, part), done + 1);
 }
 
-static int multiply_all(hs__walk *walk, const hs__general *x, int right, hs__matrix c)
+static int multiply_all(hs__walk *walk, const hs__general *x, int right, int adjoint, hs__matrix c)
 {
-    multiplication all = {x, right, hs__max(count_steps(x) - right, 0), c};
+    multiplication all = {x, right, adjoint, hs__max(count_steps(x) - right, 0), c};
     const int64_t tasks = c.cols > 0 ? all.steps * count_parts(c.cols) : 0;
     return hs__phase(walk, tasks > 0, begin_multiplication, &all) ||
            hs__phase(walk, (int32_t)tasks, multiply_columns, &all);
 }
 
-int hs__general_left(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols)
+int hs__general_left(hs__walk *walk, const hs__general *x, int adjoint, char *c, int64_t ld,
+                     int64_t cols)
 {
-    return multiply_all(walk, x, 0, columns_of(x, c, x->m, cols, ld));
+    return multiply_all(walk, x, 0, adjoint, columns_of(x, c, x->m, cols, ld));
 }
 
-int hs__general_right(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols)
+int hs__general_right(hs__walk *walk, const hs__general *x, int adjoint, char *c, int64_t ld,
+                      int64_t cols)
 {
-    return multiply_all(walk, x, 1, columns_of(x, c, x->n, cols, ld));
+    return multiply_all(walk, x, 1, adjoint, columns_of(x, c, x->n, cols, ld));
 }

@@ -65,8 +65,11 @@ size_t hs__general_scratch(const hs__general *x);
 /* Reduces A to B. Returns non-zero after a cancel, as all stages do. */
 int hs__general_to_band(hs__walk *walk, const hs__general *x);
 
-/* C <- U1 C (m x cols) and C <- V1 C (n x cols), with columns of C ld elements apart. */
-int hs__general_left(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols);
-int hs__general_right(hs__walk *walk, const hs__general *x, char *c, int64_t ld, int64_t cols);
+/* C <- U1 C (m x cols) and C <- V1 C (n x cols), with columns of C ld elements apart; with adjoint
+ * C <- U1^H C and C <- V1^H C. */
+int hs__general_left(hs__walk *walk, const hs__general *x, int adjoint, char *c, int64_t ld,
+                     int64_t cols);
+int hs__general_right(hs__walk *walk, const hs__general *x, int adjoint, char *c, int64_t ld,
+                      int64_t cols);
 
 #endif

@@ -191,10 +191,10 @@ static int go_back(hs__walk *walk, const svd_job *job, int right)
     side_task x = {job, side};
     const int32_t tasks = (int32_t)hs__ceil_div(c->cols, COLS);
     if (hs__phase(walk, tasks, begin_columns, &x)) return 1;
-    if (hs__chased_apply(walk, &side->kept, c->data, c->rows, hs__min(job->cols, c->cols)))
+    if (hs__chased_apply(walk, &side->kept, 0, c->data, c->rows, hs__min(job->cols, c->cols)))
         return 1;
-    return right ? hs__general_right(walk, &job->reduction, c->data, c->rows, c->cols)
-                 : hs__general_left(walk, &job->reduction, c->data, c->rows, c->cols);
+    return right ? hs__general_right(walk, &job->reduction, 0, c->data, c->rows, c->cols)
+                 : hs__general_left(walk, &job->reduction, 0, c->data, c->rows, c->cols);
 }
 
 static int store_side(hs__walk *walk, const svd_job *job, int right)

@@ -1247,6 +1247,27 @@ static hs_status run_svd(void)
     hs_trace trace = {0};
     return hs_run_svd(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
 }
+static hs_status run_least_squares(void)
+{
+    static double values[P], b[P], vh[P * P];
+    hs_least_squares x = {.dtype = HS_FLOAT64,
+                          .m = P,
+                          .n = P,
+                          .a = AT(2, table),
+                          .a_row_stride = 1,
+                          .a_col_stride = P,
+                          .values = AT(3, values),
+                          .cols = 1,
+                          .b = AT(4, b),
+                          .b_row_stride = 1,
+                          .b_col_stride = P,
+                          .vh = AT(5, vh),
+                          .vh_row_stride = P,
+                          .vh_col_stride = 1};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_least_squares(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
+}
 static hs_status run_stack(void)
 {
     static hs_event events[9];
@@ -1457,6 +1478,7 @@ static const struct {
     {"hs_run_eigh", run_eigh, 4, 3, 0},
     {"hs_run_reduction", run_reduction, 5, 3, 0},
     {"hs_run_svd", run_svd, 4, 4, 0},
+    {"hs_run_least_squares", run_least_squares, 5, 3, 0},
     {"hs_run_stack", run_stack, 9, 3, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},
 };

@@ -86,7 +86,7 @@ static void chase(void *context, hs__walk *walk)
     problem *x = context;
     for (int32_t i = 0; i < x->times; i++) {
         if (hs__hermitian_chase(walk, &x->chase)) return;
-        if (x->chase.kept && hs__chased_apply(walk, &x->kept, x->q, x->n, x->n)) return;
+        if (x->chase.kept && hs__chased_apply(walk, &x->kept, 0, x->q, x->n, x->n)) return;
     }
 }
 

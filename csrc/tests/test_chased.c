@@ -1,5 +1,5 @@
-/* Products with the unitary matrix of a chase: against its reflectors, applied one by one; the same
- * bits from all pools; cancels. */
+/* Products with the unitary matrix of a chase and with its adjoint: against its reflectors, applied
+ * one by one; the same bits from all pools; cancels. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ static double larger(double x, double y) { return isnan(x) || isnan(y) ? NAN : f
 
 typedef struct {
     hs__chased chased;
+    int adjoint, few;
     char *c;
     int64_t ld, cols;
     int32_t times;
@@ -61,28 +62,32 @@ static void fill_reflectors(hs__chased *x)
 }
 
 /* Multiplies by the definition. c: [n x cols] without gaps. */
-static void multiply_slowly(const hs__chased *x, double complex *c, int64_t cols)
+static void multiply_slowly(const hs__chased *x, int adjoint, double complex *c, int64_t cols)
 {
-    for (int64_t s = x->sweeps; s-- > 0;)
-        for (int64_t p = x->places; p-- > 0;) {
-            const int64_t at = s * x->places + p, rows = rows_of(x, s, p);
-            for (int64_t j = 0; j < cols && rows > 0; j++) {
-                double complex *own = c + j * x->n + s + 1 + p * x->width;
-                double complex sum = 0;
-                for (int64_t i = 0; i < rows; i++)
-                    sum += conj(get(x->v, x->dtype, at * x->width + i)) * own[i];
-                sum *= get(x->tau, x->dtype, at);
-                for (int64_t i = 0; i < rows; i++)
-                    own[i] -= get(x->v, x->dtype, at * x->width + i) * sum;
-            }
+    const int64_t count = x->sweeps * x->places;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t at = adjoint ? k : count - 1 - k;
+        const int64_t s = at / x->places, p = at % x->places, rows = rows_of(x, s, p);
+        const double complex tau = get(x->tau, x->dtype, at);
+        for (int64_t j = 0; j < cols && rows > 0; j++) {
+            double complex *own = c + j * x->n + s + 1 + p * x->width;
+            double complex sum = 0;
+            for (int64_t i = 0; i < rows; i++)
+                sum += conj(get(x->v, x->dtype, at * x->width + i)) * own[i];
+            sum *= adjoint ? conj(tau) : tau;
+            for (int64_t i = 0; i < rows; i++)
+                own[i] -= get(x->v, x->dtype, at * x->width + i) * sum;
         }
+    }
 }
 
 static void multiply(void *context, hs__walk *walk)
 {
     problem *x = context;
     for (int32_t i = 0; i < x->times; i++)
-        if (hs__chased_apply(walk, &x->chased, x->c, x->ld, x->cols)) return;
+        if (x->few ? hs__chased_apply_few(walk, &x->chased, x->adjoint, x->c, x->ld, x->cols)
+                   : hs__chased_apply(walk, &x->chased, x->adjoint, x->c, x->ld, x->cols))
+            return;
 }
 
 static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *options)
@@ -91,13 +96,15 @@ static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *option
                           x);
 }
 
-static void check_product(hs_pool *const *pools, int dtype, int64_t n, int64_t width,
+static void check_product(hs_pool *const *pools, int dtype, int adjoint, int64_t n, int64_t width,
                           int64_t sweeps, int64_t cols)
 {
     const int64_t ld = n + check_random(3), places = hs__chased_places(n, width) + check_random(2);
     const size_t bytes = (size_t)(ld * cols + 1) * size_of[dtype];
     problem x = {
         .chased = {.dtype = dtype, .n = n, .width = width, .sweeps = sweeps, .places = places},
+        .adjoint = adjoint,
+        .few = cols < 20 && check_random(2),
         .ld = ld,
         .cols = cols,
         .times = 1};
@@ -111,7 +118,7 @@ static void check_product(hs_pool *const *pools, int dtype, int64_t n, int64_t w
     for (int64_t i = 0; i <= ld * cols; i++) set(first, dtype, i, any_number(dtype));
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = 0; i < n; i++) expected[i + j * n] = get(first, dtype, i + j * ld);
-    multiply_slowly(&x.chased, expected, cols);
+    multiply_slowly(&x.chased, adjoint, expected, cols);
 
     x.c = found;
     memcpy(found, first, bytes);
@@ -145,12 +152,19 @@ static void check_products(hs_pool *const *pools)
     for (int dtype = 0; dtype < 4; dtype++)
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
             const int64_t n = orders[i], width = HS__WIDTH_UNIT * (1 + check_random(4));
-            check_product(pools, dtype, n, width, n > 1 ? n - 1 : 0, 1 + check_random(150));
-            if (i % 3 == 0) check_product(pools, dtype, n, width, n / 2, n % 2 ? 0 : n);
+            const int64_t all = n > 1 ? n - 1 : 0, few = 1 + check_random(18);
+            for (int adjoint = 0; adjoint < 2; adjoint++) {
+                check_product(pools, dtype, adjoint, n, width, all, 1 + check_random(150));
+                check_product(pools, dtype, adjoint, n, width, all, few);
+                if (i % 3 == 0)
+                    check_product(pools, dtype, adjoint, n, width, n / 2, n % 2 ? 0 : n);
+            }
         }
     const int64_t n = CHECK_MANY(700, 330);
-    check_product(pools, HS_FLOAT64, n, 16, n - 1, 70);
-    check_product(pools, HS_COMPLEX64, n, 48, n - 2, 130);
+    for (int adjoint = 0; adjoint < 2; adjoint++) {
+        check_product(pools, HS_FLOAT64, adjoint, n, 16, n - 1, 70);
+        check_product(pools, HS_COMPLEX64, adjoint, n, 48, n - 2, 130);
+    }
 }
 
 static int refuse_at_once(void *context, double done)

@@ -1,4 +1,4 @@
-/* The drop-in library's eigenvalues and singular values (blas/spectral.c), with a gate of the test's
+/* The drop-in library's eigenvalues, singular values and least squares (blas/spectral.c), with a gate of the test's
  * own that lets every call through. A call that finds no memory, at whichever allocation, must leave
  * its matrices to the library behind as they were. Results are checked by invariants of the matrix;
  * tests/dropin checks the vectors. */
@@ -55,7 +55,7 @@ int hs__refuse_call(hs__entry *entry, double volume)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-enum { MOST = 60, ELEMENTS = MOST * MOST, BYTES = 16 };
+enum { MOST = 60, SIDES = 2, ELEMENTS = MOST * MOST, BYTES = 16 };
 
 typedef struct {
     hs__routine routine;
@@ -66,16 +66,24 @@ typedef struct {
 static _Alignas(64) char a[ELEMENTS * BYTES], b[ELEMENTS * BYTES], values[MOST * BYTES];
 static _Alignas(64) char first_vectors[ELEMENTS * BYTES], second_vectors[ELEMENTS * BYTES];
 static _Alignas(64) char a_kept[sizeof a], b_kept[sizeof b];
+static int32_t found_rank;
 
 static double real_at(int32_t dtype, const char *x, int64_t i) { return creal(get(x, dtype, i)); }
 
-static int is_svd(const call *x) { return x->routine == HS__GESDD || x->routine == HS__GESVD; }
+static int is_squares(const call *x) { return x->routine == HS__GELSD || x->routine == HS__GELSS; }
+
+/* Whether the values are singular values. */
+static int is_svd(const call *x)
+{
+    return x->routine == HS__GESDD || x->routine == HS__GESVD || is_squares(x);
+}
 
 static int is_pair(const call *x) { return x->routine == HS__SYGVD || x->routine == HS__HEGVD; }
 
 static int is_ranged(const call *x) { return x->routine == HS__SYEVR || x->routine == HS__HEEVR; }
 
-/* Makes a real symmetric matrix for eigenvalues, any real one for singular values, and B = 3 I. */
+/* Makes a real symmetric matrix for eigenvalues, any real one for singular values, and B = 3 I,
+ * which is also the right-hand sides. */
 static void fill(const call *x)
 {
     memset(a, 0, sizeof a);
@@ -85,7 +93,7 @@ static void fill(const call *x)
             const double own = is_svd(x) ? (double)((i * 7 + j * 11) % 13) - 6
                                          : 1.0 / (double)(1 + i + j) + (i == j ? 2 : 0);
             set(a, x->dtype, i + j * x->m, own);
-            if (i == j) set(b, x->dtype, i + j * x->m, 3);
+            if (i == j) set(b, x->dtype, i + j * (is_squares(x) ? MOST : x->m), 3);
         }
     memcpy(a_kept, a, sizeof a);
     memcpy(b_kept, b, sizeof b);
@@ -94,23 +102,26 @@ static void fill(const call *x)
 /* Calls a function with the arguments of LAPACK, of which `jobs` has the letters. */
 static int take(const call *x)
 {
-    static const int32_t one = 1, least = MOST, room = 1 << 20;
+    static const int32_t one = 1, sides = SIDES, least = MOST, room = 1 << 20;
+    static const double cut = 1e-3; /* the matrix has values that are roundings */
+    static const float cut_single = 1e-3F;
     static char work[1];
     hs__entry entry = {.bits = 32, .routine = x->routine, .dtype = x->dtype};
     const void *at[24];
     int k = 0;
     for (int i = 0; i < 24; i++) at[i] = &room; /* sizes of workspaces, and what is not read */
     if (is_pair(x)) at[k++] = &one;
-    at[k++] = x->jobs;
-    if (x->routine != HS__GESDD) at[k++] = x->jobs + 1;
+    if (!is_squares(x)) at[k++] = x->jobs;
+    if (!is_squares(x) && x->routine != HS__GESDD) at[k++] = x->jobs + 1;
     if (is_ranged(x)) at[k++] = x->jobs + 2;
     if (is_svd(x)) at[k++] = &x->m;
     at[k++] = &x->n;
+    if (is_squares(x)) at[k++] = &sides;
     at[k++] = a;
     at[k++] = &x->m;
-    if (is_pair(x)) {
+    if (is_pair(x) || is_squares(x)) {
         at[k++] = b;
-        at[k++] = &x->m;
+        at[k++] = is_squares(x) ? &least : &x->m;
     }
     if (is_ranged(x)) {
         static const double low = 0, high = 1e30;
@@ -130,7 +141,10 @@ static int take(const call *x)
     } else {
         at[k++] = values;
     }
-    if (is_svd(x)) {
+    if (is_squares(x)) {
+        at[k++] = x->dtype & 1 ? (const void *)&cut : &cut_single;
+        at[k++] = &found_rank;
+    } else if (is_svd(x)) {
         at[k++] = first_vectors;
         at[k++] = &least;
         at[k++] = second_vectors;
@@ -159,6 +173,30 @@ static void check_values(const call *x)
     CHECK(fabs(sum) <= size * (x->dtype & 1 ? 1e-13 : 1e-5) * (double)k);
 }
 
+/* The gradient A^H (A x - b) is zero. The matrix is real. */
+static void check_solutions(const call *x)
+{
+    const int64_t k = x->m < x->n ? x->m : x->n;
+    double worst = 0;
+    for (int64_t side = 0; side < SIDES; side++) {
+        double rest[MOST];
+        for (int64_t i = 0; i < x->m; i++) {
+            rest[i] = -real_at(x->dtype, b_kept, i + side * MOST);
+            for (int64_t j = 0; j < x->n; j++)
+                rest[i] +=
+                    real_at(x->dtype, a_kept, i + j * x->m) * real_at(x->dtype, b, j + side * MOST);
+        }
+        for (int64_t j = 0; j < x->n; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < x->m; i++)
+                sum += real_at(x->dtype, a_kept, i + j * x->m) * rest[i];
+            worst = fmax(worst, fabs(sum));
+        }
+    }
+    CHECK(worst <= (x->dtype & 1 ? 1e-10 : 1e-2));
+    CHECK(found_rank > 0 && found_rank <= k);
+}
+
 static hs_status run_call(hs_pool *pool, void *context)
 {
     const call *x = context;
@@ -168,6 +206,7 @@ static hs_status run_call(hs_pool *pool, void *context)
     memcpy(b, b_kept, sizeof b);
     if (take(x)) {
         check_values(x);
+        if (is_squares(x)) check_solutions(x);
         return HS_OK;
     }
     CHECK(memcmp(a, a_kept, sizeof a) == 0);
@@ -198,6 +237,8 @@ int main(void)
         check_call((call){is_complex ? HS__HEEVR : HS__SYEVR, dtype, 24, 24, "VAU"});
         check_call((call){is_complex ? HS__HEEVR : HS__SYEVR, dtype, 24, 24, "VVU"});
         for (int s = 0; s < 3; s++) {
+            check_call((call){HS__GELSD, dtype, shapes[s][0], shapes[s][1], ""});
+            check_call((call){HS__GELSS, dtype, shapes[s][0], shapes[s][1], ""});
             for (int i = 0; i < 4; i += CHECK_MANY(1, 2))
                 check_call((call){HS__GESVD, dtype, shapes[s][0], shapes[s][1], jobs[i]});
             for (int i = 0; i < 3; i += CHECK_MANY(1, 2))

@@ -83,8 +83,8 @@ static void do_reduction(void *context, hs__walk *walk)
 {
     problem *p = context;
     if (hs__general_to_band(walk, &p->x)) return;
-    if (hs__general_left(walk, &p->x, p->u, p->u_ld, p->x.m)) return;
-    (void)hs__general_right(walk, &p->x, p->v, p->v_ld, p->x.n);
+    if (hs__general_left(walk, &p->x, 0, p->u, p->u_ld, p->x.m)) return;
+    (void)hs__general_right(walk, &p->x, 0, p->v, p->v_ld, p->x.n);
 }
 
 static hs_status run_reduction(hs_pool *pool, problem *p)
@@ -377,21 +377,27 @@ static void do_all(void *context, hs__walk *walk)
     band_problem *b = all->band;
     for (int32_t i = 0; i < all->times; i++)
         if (hs__general_to_band(walk, &p->x) || hs__general_chase(walk, &b->x) ||
-            hs__chased_apply(walk, &b->left, p->u, p->u_ld, p->x.m) ||
-            hs__general_left(walk, &p->x, p->u, p->u_ld, p->x.m) ||
-            hs__chased_apply(walk, &b->right, p->v, p->v_ld, p->x.n) ||
-            hs__general_right(walk, &p->x, p->v, p->v_ld, p->x.n))
+            hs__chased_apply(walk, &b->left, 0, p->u, p->u_ld, p->x.m) ||
+            hs__general_left(walk, &p->x, 0, p->u, p->u_ld, p->x.m) ||
+            hs__chased_apply(walk, &b->right, 0, p->v, p->v_ld, p->x.n) ||
+            hs__general_right(walk, &p->x, 0, p->v, p->v_ld, p->x.n))
             return;
 }
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static hs_status run_all(hs_pool *pool, all_stages *all, const hs_options *options)
+static hs_status run_stages(hs_pool *pool, all_stages *all, hs__phase_program *program,
+                            const hs_options *options)
 {
     int64_t scratch = (int64_t)hs__general_scratch(&all->whole->x);
     scratch = most(scratch, (int64_t)hs__general_band_scratch(&all->band->x));
     scratch = most(scratch, (int64_t)hs__chased_scratch(&all->band->left));
-    return hs__phases_run(pool, options, NULL, HS__SHARED, (size_t)scratch, do_all, all);
+    return hs__phases_run(pool, options, NULL, HS__SHARED, (size_t)scratch, program, all);
+}
+
+static hs_status run_all(hs_pool *pool, all_stages *all, const hs_options *options)
+{
+    return run_stages(pool, all, do_all, options);
 }
 
 /* Makes the second problem from the first one, with the same band. */
@@ -415,6 +421,28 @@ static void free_stages(problem *p, band_problem *b)
     free_problem(p);
 }
 
+/* Multiplies by the adjoints of all stages: what do_all made of identities becomes identities. */
+static void undo_all(void *context, hs__walk *walk)
+{
+    const all_stages *all = context;
+    problem *p = all->whole;
+    band_problem *b = all->band;
+    if (hs__general_left(walk, &p->x, 1, p->u, p->u_ld, p->x.m) ||
+        hs__chased_apply(walk, &b->left, 1, p->u, p->u_ld, p->x.m) ||
+        hs__general_right(walk, &p->x, 1, p->v, p->v_ld, p->x.n))
+        return;
+    (void)hs__chased_apply(walk, &b->right, 1, p->v, p->v_ld, p->x.n);
+}
+
+CHECK_ORACLE double distance_from_identity(const char *q, int dtype, int64_t n, int64_t ld)
+{
+    double worst = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            worst = fmax(worst, cabs(get(q, dtype, i + j * ld) - (i == j)));
+    return worst;
+}
+
 /* A = (U1 U2) R (V1 V2)^H. */
 static void check_all_stages(hs_pool *pool, int dtype, int64_t m, int64_t n, int64_t width,
                              double scale)
@@ -433,6 +461,9 @@ static void check_all_stages(hs_pool *pool, int dtype, int64_t m, int64_t n, int
     CHECK(relative_residual(&p, a) < 4 * size * eps);
     CHECK(loss_of_orthogonality(p.u, dtype, m, p.u_ld) < 4 * size * eps);
     CHECK(loss_of_orthogonality(p.v, dtype, n, p.v_ld) < 4 * size * eps);
+    CHECK(run_stages(pool, &(all_stages){&p, &b, 1}, undo_all, NULL) == HS_OK);
+    CHECK(distance_from_identity(p.u, dtype, m, p.u_ld) < 4 * size * eps);
+    CHECK(distance_from_identity(p.v, dtype, n, p.v_ld) < 4 * size * eps);
     free(a);
     free_stages(&p, &b);
 }

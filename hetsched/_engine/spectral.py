@@ -1,4 +1,4 @@
-"""csrc/spectral: eigenvalues of Hermitian matrices, singular values."""
+"""csrc/spectral: eigenvalues of Hermitian matrices, singular values, least squares."""
 
 from __future__ import annotations
 
@@ -116,3 +116,32 @@ def reduce(
         lib.hs_run_reduction(threads.handle, reduction, recorder.options, recorder.trace)
     )
     return None if reduction.failed else result
+
+
+def least_squares(
+    threads: Threads,
+    a: NDArray[Any],
+    values: NDArray[Any],
+    b: NDArray[Any],
+    rcond: float,
+    poll: Poll,
+) -> int | None:
+    """hs_run_least_squares: the rank, or None if a or b is not finite.
+
+    The arrays are as for `eigh`. The first rows of b become the solutions.
+    """
+    fields = (
+        CODES[a.dtype.num],
+        *a.shape,
+        *operand(a),
+        address(values),
+        b.shape[1],
+        *operand(b),
+        *operand(None),
+        rcond,
+    )
+    squares = ffi.new("hs_least_squares *", fields)
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_least_squares(threads.handle, squares, options, ffi.NULL), poll)
+    return None if squares.failed else int(squares.rank)

@@ -25,7 +25,7 @@ _SIZES = (25, 33, 50, 65, 100, 130, 200, 260, 390, 520)
 #: Functions with a least size that is not measured here.
 _UNMEASURED = (
     *("syev", "heev", "syevd", "heevd", "syevr", "heevr"),
-    *("sygv", "hegv", "sygvd", "hegvd", "gesdd", "gesvd"),
+    *("sygv", "hegv", "sygvd", "hegvd", "gesdd", "gesvd", "gelsd", "gelss"),
 )
 #: Before the name of a function whose calls have one thread.
 _ALONE = "alone"

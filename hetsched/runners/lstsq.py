@@ -12,7 +12,8 @@ import numpy as np
 
 from .._base import check
 from .._engine import run as engine
-from .._engine import tall
+from .._engine import spectral as engine_spectral
+from .._engine import tall, tuning
 from . import qr, spectral
 from .arguments import columns, in_place, matrices, require_finite, right_sides, stacked
 from .triangular import substitute
@@ -255,6 +256,8 @@ def _solved(
     limit = max(cut, float(np.finfo(r.dtype).eps) * longest)
     if not np.isfinite(r).all():  # NaN and infinities of the arguments propagate
         well, s = True, np.full(n, np.nan, r.real.dtype) if values else None
+    elif _ill_conditioned(r, limit):
+        well = False
     elif values:
         s = spectral.decomposed(threads, r, False, False)
         well = bool(s[-1] > limit * s[0])
@@ -263,13 +266,34 @@ def _solved(
     if well:
         substitute(threads, r, c, lower=False, trans=2 if adjoint else 0)
         return c, n, s, "qr"
-    u, s, vh = spectral.decomposed(threads, r, False, True)
+    x, rank, s = _shortest_of_square(threads, r.conj().T if adjoint else r, c, cut)
+    return x, rank, s, "svd"
+
+
+def _shortest_of_square(
+    threads: engine.Threads, a: Array, b: Array, cut: float
+) -> tuple[Array, int, Any]:
+    """The shortest x that minimises ||a x - b|| for a square matrix; rank and singular values."""
+    n, k = len(a), b.shape[1]
+    if n >= tuning.SPECTRAL_ORDER and k <= n:
+        x, s = np.array(b, order="F"), np.empty(n, a.real.dtype)
+        rank = engine_spectral.least_squares(threads, a, s, x, cut, engine.Poll())
+        if rank is not None:
+            return x, rank, s
+    u, s, vh = spectral.decomposed(threads, a, False, True)
     rank = int(np.count_nonzero(s > cut * s[0]))
-    if adjoint:
-        u, vh = vh.conj().T, u.conj().T
     with np.errstate(all="ignore"):
-        y = (u[:, :rank].conj().T @ c) / s[:rank, None]
-        return vh[:rank].conj().T @ y, rank, s, "svd"
+        y = (u[:, :rank].conj().T @ b) / s[:rank, None]
+        return vh[:rank].conj().T @ y, rank, s
+
+
+def _ill_conditioned(r: Array, limit: float) -> bool:
+    """Whether the smallest singular value of R is proven to be at most `limit` times the largest.
+
+    The smallest one is at most the smallest element of the diagonal, whose inverse is an element of
+    R^-1, and the largest one at least the largest element.
+    """
+    return bool(abs(r.diagonal()).min() <= limit * abs(r).max())
 
 
 def _well_conditioned(threads: engine.Threads, r: Array, limit: float) -> bool:

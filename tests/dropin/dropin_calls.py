@@ -119,9 +119,9 @@ def every_call_taken(found):
 
 ROUTINES = ["gemm", "syrk", "trsm", "gemv", "getrf", "getrs", "gesv", "getri"]
 ROUTINES += ["potrf", "potrs", "posv", "trtrs", "geqrf", "orgqr", "ormqr", "gels"]
-#: Eigenvalues, singular values and eigenvalues of pairs, and what complex functions are called
-#: instead.
-SPECTRAL = ["syev", "syevd", "syevr", "gesdd", "gesvd", "sygv", "sygvd"]
+#: Eigenvalues, singular values, eigenvalues of pairs and least squares, and what complex functions
+#: are called instead.
+SPECTRAL = ["syev", "syevd", "syevr", "gesdd", "gesvd", "sygv", "sygvd", "gelsd", "gelss"]
 HERMITIAN = ["heev", "heevd", "heevr", "hegv", "hegvd"]
 
 
@@ -352,7 +352,11 @@ def systems_of(letter, integer, n=70):
         },
         **{
             routine: pair_arguments(letter, integer, routine, 1, "V", "L", A, B).arguments
-            for routine in SPECTRAL[5:]
+            for routine in SPECTRAL[5:7]
+        },
+        **{
+            routine: squares_arguments(letter, integer, routine, A, B, -1.0).arguments
+            for routine in SPECTRAL[7:]
         },
     }
 
@@ -443,6 +447,32 @@ def svd_arguments(letter, integer, routine, jobs, A):
         rest.append(Integers(8 * max(short, 1), integer))
     made.arguments = (*(jobs if routine == "gesvd" else jobs[0]), m, n, A, A.lead, made.s)
     made.arguments += (made.u, made.u.lead, made.vt, made.vt.lead, *made.sized, size, *rest)
+    return made
+
+
+def squares_arguments(letter, integer, routine, A, B, rcond):
+    """The arguments of gelsd or gelss but for the last, info, with the least workspace for a square
+    matrix: where the values and the rank will be, and the workspace whose size is an argument."""
+    (m, n), k, real = A.values.shape, B.values.shape[1], _real(letter)
+    short, least = min(m, n), 26 * 26
+    levels = max(int(np.log2(max(short, 1) / 26)) + 1, 0)
+    made = SimpleNamespace(s=_workspace(real, short), rank=Integers(1, integer))
+    size = (62 + 8 * levels + k) * short + least
+    rest = [Integers(max(1, (3 * levels + 11) * short), integer)]
+    if is_complex(letter):
+        size = 2 * short + max(m, n, short * k)
+        more = max(least, max(m, n) * (1 + k) + 2 * k)
+        rest.insert(0, _workspace(real, (60 + 8 * levels) * short + 75 * k + more))
+        if m != n:  # cgelsd of 26 x 60 with 40 right-hand sides writes beyond the documented size
+            size += short * (short + 4)
+    if routine == "gelss":
+        size = 3 * short + max(2 * short, m, n, k)
+        if is_complex(letter):
+            size = 2 * short + max(m, n, k)
+        rest = [_workspace(real, 5 * short)][: is_complex(letter)]
+    made.sized = [_workspace(letter, size)]
+    made.arguments = (m, n, k, A, A.lead, B, B.lead, made.s, np.full(1, rcond, LETTERS[real]))
+    made.arguments += (made.rank, *made.sized, max(size, 1), *rest)
     return made
 
 

@@ -15,6 +15,7 @@ from dropin_calls import (
     Guarded,
     eigh_arguments,
     pair_arguments,
+    squares_arguments,
     svd_arguments,
     wide,
 )
@@ -28,7 +29,7 @@ SIZES = st.sampled_from([0, 1, 2, 3, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65, 97, 
 letters = st.sampled_from("sdcz")
 seeds = st.integers(0, 2**32 - 1)
 more = st.sampled_from([0, 1, 5])
-EIGH, SVD, PAIRS = calls.SPECTRAL[:3], calls.SPECTRAL[3:5], calls.SPECTRAL[5:]
+EIGH, SVD, PAIRS = calls.SPECTRAL[:3], calls.SPECTRAL[3:5], calls.SPECTRAL[5:7]
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
 
 
@@ -449,6 +450,8 @@ def made_for(letter, integer, routine, A):
     if routine in PAIRS:
         B = Guarded(np.eye(len(A.values), dtype=A.values.dtype))
         return pair_arguments(letter, integer, routine, 1, "V", "L", A, B)
+    if routine in ("gelsd", "gelss"):
+        return squares_arguments(letter, integer, routine, A, Guarded(A.values[:, :3]), -1.0)
     return svd_arguments(letter, integer, routine, "SS", A)
 
 
@@ -474,7 +477,7 @@ def test_the_sizes_of_workspaces(ours, letter, width, routine):
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("routine", EIGH + PAIRS)
+@pytest.mark.parametrize("routine", [*EIGH, *PAIRS, "gelsd", "gelss"])
 def test_a_workspace_that_is_too_small_is_an_error(ours, letter, routine):
     lapack = Lapack(ours, "wheel64")
     A = Guarded(hermitian(np.random.default_rng(0), letter, 70))

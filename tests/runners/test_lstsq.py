@@ -97,6 +97,72 @@ def test_large(shape, dtype, full):
     assert_as_scipy(a, b, found, scale=100)
 
 
+class TestWithoutVectors:
+    """Orders from which the engine solves R without singular vectors."""
+
+    @pytest.mark.parametrize(
+        ("rank", "dtype"),
+        [(150, dtype) for dtype in DTYPES] + [(rank, np.float64) for rank in (0, 1, 299)],
+    )
+    @pytest.mark.parametrize("shape", [(300, 300), (500, 300), (300, 500)], ids=str)
+    def test_as_scipy(self, shape, rank, dtype):
+        a = of_values(*shape, np.linspace(1, 3, rank), dtype)
+        b = random((shape[0], 3), dtype, 5)
+        found = hs.lstsq(a, b)
+        assert found.method == "svd"
+        assert_as_scipy(a, b, found, scale=100)
+
+    def test_numbers_of_right_sides(self):
+        """None, a few, many, and so many that the vectors are formed after all: solutions belong to
+        their right sides, in any order."""
+        a, b = of_values(300, 300, np.linspace(1, 3, 200)), random((300, 310), seed=5)
+        x = theirs(a, b)[0]
+        order = np.random.default_rng(0).permutation(310)
+        for k in (0, 1, 4, 17, 40, 300, 301, 310):
+            found = hs.lstsq(a, b[:, order[:k]])
+            assert found.rank == 200
+            close(found.x, x[:, order[:k]], scale=400)
+
+    @pytest.mark.parametrize("k", [1, 40])
+    @pytest.mark.parametrize(
+        ("scale_a", "scale_b"), [(1e-290, 1e-280), (1e280, 1e290), (1, 1e-290)]
+    )
+    def test_scales(self, scale_a, scale_b, k):
+        a, b = of_values(400, 300, np.linspace(1, 3, 200)), random((400, k), seed=5)
+        found = hs.lstsq(a * scale_a, b * scale_b)
+        assert found.rank == 200
+        close(found.x / scale_b * scale_a, theirs(a, b)[0], scale=400)
+        close(found.s / scale_a, theirs(a, b)[3], scale=400)
+
+    def test_cutoff(self):
+        """Singular values up to cond times the largest one count as zero."""
+        a = np.diag(np.r_[4.0, np.ones(200), np.full(99, 1e-9)])
+        for cond, rank in ((0.3, 1), (0.25, 1), (0.2, 201), (1e-12, 300), (2.0, 0)):
+            found = hs.lstsq(a, np.ones(300), cond)
+            assert found.rank == rank
+            np.testing.assert_allclose(
+                found.x * a.diagonal(), [1.0] * rank + [0.0] * (300 - rank), atol=1e-13
+            )
+
+    def test_right_side_that_is_not_finite(self):
+        a, b = of_values(300, 300, np.linspace(1, 3, 200)), random((300, 2), seed=5)
+        b[7, 1] = np.nan
+        found = hs.lstsq(a, b, check_finite=False)
+        assert found.rank == 200
+        close(found.x[:, 0], theirs(a, b[:, 0])[0], scale=400)
+        assert np.isnan(found.x[:, 1]).all()
+
+    def test_stack(self):
+        a = np.stack([of_values(300, 300, np.linspace(1, 3, rank)) for rank in (300, 150)])
+        b = random((2, 300, 2), seed=5)
+        found = hs.lstsq(a, b)
+        assert found.rank.tolist() == [300, 150]
+        for index in range(2):
+            x, _, _, s = theirs(a[index], b[index])
+            close(found.x[index], x, scale=400)
+            close(found.s[index], s, scale=400)
+
+
 class TestRank:
     """Never full where it is not; near the threshold as the singular values say."""
 

@@ -1,4 +1,5 @@
-/* Eigenvalues and eigenvectors of Hermitian matrices, and singular values and vectors. */
+/* Eigenvalues and eigenvectors of Hermitian matrices, singular values and vectors, and least squares
+ * by them. */
 #ifndef HETSCHED_SPECTRAL_H
 #define HETSCHED_SPECTRAL_H
 
@@ -105,6 +106,46 @@ HS_API int64_t hs_reduction_block(int64_t n, int32_t dtype);
  * and the errors of the pool. */
 HS_API hs_status hs_run_reduction(hs_pool *pool, hs_reduction *reduction, const hs_options *options,
                                   hs_trace *trace);
+
+/* The shortest x of all that minimise the length of b - A x, for an m x n matrix A of any rank and
+ * each column b of a matrix, as LAPACK's gelsd finds it. k = min(m, n).
+ *   a        not changed
+ *   values   [k] out, of the real type: the singular values of A, descending
+ *   cols     right-hand sides
+ *   b        [max(m, n) x cols] in: the first m rows, the right-hand sides. out: the first n rows,
+ *            the solutions. If m > n and the rank is n, the sum of squares of the other m - n rows
+ *            of a column is that of its residual b - A x. Must not overlap a
+ *   vh       [k x n] out: the right singular vectors, as hs_svd has them; NULL: not wanted, which
+ *            is faster. It may overlap a
+ *   rcond    singular values up to rcond times the largest one count as zero; < 0: up to eps times
+ *            the largest one; not NaN
+ *   rank     out: singular values that do not count as zero
+ *   failed   out: non-zero if a or b has a NaN or an infinity. Then nothing else is changed */
+typedef struct hs_least_squares {
+    int32_t dtype;
+    int64_t m, n;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    void *values;
+    int64_t cols;
+    void *b;
+    int64_t b_row_stride, b_col_stride;
+    void *vh;
+    int64_t vh_row_stride, vh_col_stride;
+    double rcond;
+    int64_t rank;
+    int32_t failed;
+} hs_least_squares;
+
+/* Solves by the stages of hs_run_svd. The right-hand sides are multiplied by the adjoint of each
+ * stage instead of collecting the stages in singular vectors, which takes O(m n cols) operations
+ * instead of O(m n k). A matrix with many more rows than columns, or columns than rows, is made
+ * small by hs_run_factor first. O(m n k), and memory for copies of a and b and about 6 k^2
+ * elements. options->pace must be NULL.
+ * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED and the errors of the pool. With all of them
+ * values, b and vh are unchanged. */
+HS_API hs_status hs_run_least_squares(hs_pool *pool, hs_least_squares *squares,
+                                      const hs_options *options, hs_trace *trace);
 
 HS_C_END
 #endif
