@@ -12,6 +12,7 @@
 #include "core/order.h"
 #include "core/random.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 /* Times are integers of 128 bits, with the bound between 2^119 and 2^120. Cycle-times and the bound
@@ -502,7 +503,7 @@ static hs_status prove_optimum(const bus *x, solution *best, const int *cancel, 
                .cancel = cancel,
                .most = malloc(sets * sizeof(int64_t)),
                .sent = malloc(sets * sizeof(wide))};
-    hs_status status = e.most && e.sent ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(e.most && e.sent);
     if (status == HS_OK) {
         *optimal = 1;
         for (int32_t i = 0; i < x->p; i++) e.chosen[i] = i;
@@ -526,7 +527,7 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
     double *keys = malloc((size_t)p * sizeof *keys);
-    status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
+    status = hs__check_memory(orders && ends && keys);
     for (int32_t i = 0; i < p && status == HS_OK; i++)
         keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
     if (status == HS_OK) status = hs__sort(p, keys, orders);
@@ -553,8 +554,8 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
             improve_solution(&s, &now);
             if (is_better(&now, &best)) copy_solution(&best, &now, p);
         }
-        status =
-            hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove_optimum(&x, &best, cancel, optimal);
+        status = hs__check_cancel(cancel);
+        if (!status) status = prove_optimum(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
             for (int32_t d = 0; d < best.q; d++) {

@@ -142,7 +142,8 @@ static hs_status plan_most(hs__bus *x, const hs_task_workers *workers, double bo
         !hs__bus_fits(x, bound) || !is_method_valid(x, method))
         return HS_ERROR_VALUE;
     const hs_status status = hs__found_open(x->p, room, found, NULL);
-    return status ? status : hs__solve_tasks(x, bound, method, -1, found);
+    if (status) return status;
+    return hs__solve_tasks(x, bound, method, -1, found);
 }
 
 hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int32_t method,

@@ -97,7 +97,8 @@ static hs_status bound_by_places(hs__bus *x, double bound, int64_t *most)
     if (!weights || !places) return HS_ERROR_MEMORY;
     const hs_status status =
         hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1, x->cancel, weights);
-    return status ? status : hs__match(x, x->p, x->p, weights, places, most);
+    if (status) return status;
+    return hs__match(x, x->p, x->p, weights, places, most);
 }
 
 hs_status hs__bound_linked(hs__bus *x, double bound, int64_t *most)

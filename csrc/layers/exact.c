@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 
 enum { WIDE = 4096 };
 
@@ -156,7 +157,7 @@ hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_
         s->queue = malloc((size_t)widest * sizeof *s->queue);
         s->widest = s->queue ? widest : 0;
     }
-    return s->numbers && s->queue ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(s->numbers && s->queue);
 }
 
 static int64_t states_of(const hs__layer_solver *s, int32_t q)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/status.h"
 #include "core/sum.h"
 #include "hetsched.h"
 #include "partition/cuboids.h"
@@ -174,7 +175,8 @@ hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double 
     double bound;
     status = hs_zones_bound(p, shares, weights, 1.0 / sqrt(aspect), sqrt(aspect), 0, &bound);
     free(shares);
-    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }
 
 /* Adds up the areas of the pieces; returns whether all lie in the matrix and fill it. */
@@ -222,7 +224,7 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
         return HS_ERROR_VALUE;
     double *areas = malloc((3 * (size_t)p + 7 * (size_t)pieces) * sizeof *areas);
     int32_t *marks = malloc(((size_t)p + 1) * sizeof *marks);
-    hs_status status = areas && marks ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(areas && marks);
     if (!status && !add_areas(m, n, p, pieces, workers, rects, areas)) status = HS_ERROR_VALUE;
     double bound;
     if (!status) status = hs_zones_bound(p, areas, weights, (double)m, (double)n, 0, &bound);
@@ -308,5 +310,6 @@ hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double 
         status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
         if (!status) bound = fmax(bound, least);
     }
-    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }

@@ -8,6 +8,7 @@
 #include "core/cancel.h"
 #include "core/order.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/columns.h"
 #include "partition/floorplan.h"
 
@@ -166,7 +167,7 @@ hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size
                   (double)(column_start[j + 1] - column_start[j]);
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
-    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(cancel);
 }
 
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns,

@@ -7,6 +7,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 /* A tree in postfix order: the subtree that ends at node t has length[t] nodes; its children end at
@@ -26,7 +27,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
     f->length = malloc((size_t)nodes * sizeof *f->length);
     f->volume = malloc((size_t)nodes * sizeof *f->volume);
     bool *seen = calloc((size_t)p, sizeof *seen);
-    hs_status status = f->length && f->volume && seen ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(f->length && f->volume && seen);
 
     double largest = 0.0; /* unit of the volumes, so that sums do not overflow */
     for (int32_t i = 0; i < p; i++) largest = fmax(largest, volumes[i]);

@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
 
@@ -144,7 +145,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     const double unit = hs__weight_unit(p, weights);
     subsets *t = calloc(1, sizeof *t);
     int32_t *order = malloc((size_t)p * sizeof *order);
-    hs_status status = t && order ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(t && order);
     if (!status) status = hs__sort_positive(p, areas, order, &size);
     if (!status) status = hs__hulls_init(&t->hulls, INT64_C(1) << size, aspect);
     if (!status) {

@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
 #include "partition/runs.h"
@@ -46,7 +47,8 @@ static hs_status fill_run(table *t, hs__run run)
         if (status) return status;
     }
     const hs_status status = hs__hulls_turn(&t->hulls);
-    return status ? status : hs__hulls_end(&t->hulls, all);
+    if (status) return status;
+    return hs__hulls_end(&t->hulls, all);
 }
 
 /* Computes the hulls of all intervals of several leaves; the hulls of the leaves are already
@@ -58,8 +60,8 @@ static hs_status fill_table(table *t, const int *cancel)
             for (int32_t i = j - 2; i >= 0 && j - i <= t->runs.reach; i--) {
                 const hs__run run = {level, i, j};
                 if (hs__run_lowest(&t->runs, run).level < level) continue;
-                const hs_status status =
-                    hs__cancelled(cancel) ? HS_ERROR_CANCELLED : fill_run(t, run);
+                hs_status status = hs__check_cancel(cancel);
+                if (!status) status = fill_run(t, run);
                 if (status) return status;
             }
     return HS_OK;
@@ -199,7 +201,7 @@ static hs_status by_group(int32_t p, const double *areas, const int32_t *groups,
         if (groups[i] < 0 || groups[i] >= p) return HS_ERROR_VALUE;
     double *sums = calloc((size_t)p, sizeof *sums);
     int32_t *rank = malloc(3 * (size_t)p * sizeof *rank);
-    hs_status status = sums && rank ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(sums && rank);
     for (int32_t k = 0; k < size && !status; k++) sums[groups[order[k]]] += areas[order[k]];
     if (!status) status = hs__sort_positive(p, sums, rank, lists);
     if (!status) {
@@ -244,7 +246,7 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     int32_t *first = malloc(((size_t)p + 1) * sizeof *first);
     list *lists = calloc(groups ? (size_t)p : 1, sizeof *lists);
     table outer = {0};
-    hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(own && first && lists);
     int32_t listed = 1;
     if (!status) status = hs__order_workers(p, areas, order, size, own);
     if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);

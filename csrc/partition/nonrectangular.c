@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
@@ -271,7 +272,7 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     int32_t best_length = 0;
     part *stack = malloc((size_t)size * sizeof *stack);
     const bool enough = t.worker && t.weight && t.area && t.count && t.shapes && t.corners;
-    hs_status status = enough && found && best && stack ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(enough && found && best && stack);
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
     for (int32_t i = 0; i < size && !status; i++)

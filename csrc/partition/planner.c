@@ -250,9 +250,9 @@ static hs_status plan_interval(hs__planner *s)
     if (x->largest) {
         int32_t size;
         const hs_status status = hs__sort_positive(x->p, x->areas, s->order, &size);
-        return status ? status
-                      : hs_partition_largest(x->p, x->areas, x->weights, s->aspect, s->order,
-                                             s->cancel, s->plan, &s->length, &cost);
+        if (status) return status;
+        return hs_partition_largest(x->p, x->areas, x->weights, s->aspect, s->order, s->cancel,
+                                    s->plan, &s->length, &cost);
     }
     s->scope = x->groups
                    ? "guillotine partitions of the list of each group and of the groups sorted by"

@@ -7,6 +7,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 
 /* not a power of ten, because areas like 1 and 1e12 are common */
@@ -321,7 +322,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     double *joined = malloc(2 * (size_t)size * (sizeof *joined + sizeof(int32_t)));
     const bool sorted = rule >= HS_RULE_RECURSIVE;
     const bool ascending = rule == HS_RULE_SNRPP || rule == HS_RULE_MOHAMMADI_BEHROOZI;
-    hs_status status = parts && sums && stack && order && own && joined ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(parts && sums && stack && order && own && joined);
     if (!status && sorted) status = hs__sort_positive(p, areas, order, &size);
     if (!status) {
         if (sorted) take_sorted(areas, order, size, !ascending, parts);
@@ -337,9 +338,8 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
             join_smallest(parts, size, joined, node);
             cut_joined(parts, size, aspect, joined, node, cancel, stack, own);
         } else cut_recursively(rule, parts, sums, size, aspect, cancel, stack, own);
-        status = hs__cancelled(cancel)
-                     ? HS_ERROR_CANCELLED
-                     : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
+        status = hs__check_cancel(cancel);
+        if (!status) status = hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
     }
     if (!status) {
         *length = 2 * size - 1;
@@ -368,7 +368,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     double *time = malloc((size_t)p * sizeof *time);
     int64_t *counts = malloc((size_t)p * sizeof *counts);
-    hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(time && counts);
     /* relative to the total: 1 / area could overflow */
     for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i];
     if (!status) status = hs_distribute(m * n, p, time, cancel, counts, NULL);

@@ -141,7 +141,8 @@ static hs_status solve(hs__planner *s)
         return hs__planner_square_columns(s);
     const bool grouped = x->method == HS_PARTITION_BEST && x->groups;
     const hs_status status = hs__planner_find(s, grouped ? HS_PARTITION_INTERVAL : x->method);
-    return status ? status : hs__planner_lay_out(s);
+    if (status) return status;
+    return hs__planner_lay_out(s);
 }
 
 hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *rects,

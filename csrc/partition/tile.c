@@ -14,6 +14,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 
 enum {
@@ -590,10 +591,8 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     t.memo_count = calloc(nodes, sizeof *t.memo_count);
     t.workers = malloc(2 * (size_t)p * sizeof *t.workers);
     t.rects = malloc(8 * (size_t)p * sizeof *t.rects);
-    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count &&
-                               t.leaves && t.memo && t.memo_count
-                           ? HS_OK
-                           : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(t.workers && t.rects && t.nodes && t.members && t.first &&
+                                        t.count && t.leaves && t.memo && t.memo_count);
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
     if (!status) {
         const size_t members = (size_t)list_members(&t, length, t.members + length);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/status.h"
 #include "core/tuning.h"
 #include "product/bands.h"
 #include "product/layers.h"
@@ -250,7 +251,8 @@ static hs_status open_own(product_run *job, int32_t i)
     const int32_t worker = job->boxes->box[i].worker;
     if (!set_up_box(job, hs__pool_domain(job->run.pool, worker), i, &x)) return HS_OK;
     const hs_status status = hs__gang_init(&job->gang[i], &job->run, &x, 1, NULL);
-    return status ? status : take_scratch(job, worker, &x);
+    if (status) return status;
+    return take_scratch(job, worker, &x);
 }
 
 /* Opens a layer that any worker may take: its memory is large enough for each domain. */
@@ -400,7 +402,7 @@ static hs_status open_arrays(product_run *job)
     if (!boxes->cooperative) return HS_OK;
     job->taken = hs__run_zeros(&job->run, count, sizeof *job->taken);
     job->room = hs__run_zeros(&job->run, count, sizeof *job->room);
-    return job->taken && job->room ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(job->taken && job->room);
 }
 
 /* Finds where each worker's part of the depth begins. */

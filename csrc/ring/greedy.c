@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/status.h"
 #include "ring/ring.h"
 
 typedef struct {
@@ -143,8 +144,8 @@ hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cance
     double value = INFINITY;
     if (!found) status = HS_ERROR_MEMORY;
     for (int32_t i = first < 0 ? 0 : first; !status && i < (first < 0 ? x.p : first + 1); i++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : hs__ring_grow(&x, i, cancel, found, &count, &value);
+        status = hs__check_cancel(cancel);
+        if (!status) status = hs__ring_grow(&x, i, cancel, found, &count, &value);
     }
     if (!status) {
         memcpy(ring, found, (size_t)count * sizeof *ring);

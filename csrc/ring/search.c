@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "core/status.h"
 #include "core/tuning.h"
 #include "ring/ring.h"
 
@@ -458,8 +459,8 @@ static hs_status start_anew(search *s, uint64_t *state)
         s->trial[j] = kept;
     }
     const hs_status status = prune_edges(s);
-    return status ? status
-                  : shrink_work(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
+    if (status) return status;
+    return shrink_work(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
 }
 
 static hs_status run_rounds(search *s, int64_t rounds, uint64_t *state, int32_t *old)
@@ -523,7 +524,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
     varied.edge = malloc(count * count * sizeof *varied.edge);
     s.queued = calloc(count, sizeof *s.queued);
     s.gone = calloc(count * count, sizeof *s.gone);
-    hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(numbers && varied.edge && s.queued && s.gone);
     if (!status) {
         uint64_t random = *state;
         s.at = numbers;

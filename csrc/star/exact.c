@@ -14,6 +14,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4 };
@@ -559,7 +560,7 @@ static hs_status open_search(search *x, const hs_star *star)
                              x->classes[k].legs[leg_of(x, &x->classes[k], width, 0, 0)].ahead);
     }
     x->found = malloc((size_t)(x->s * parts * (x->t + 2)) * sizeof *x->found);
-    return x->found ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(x->found);
 }
 
 static void close_search(search *x, int32_t p)

@@ -660,8 +660,8 @@ static hs_status run_search(search *x, const hs_star *star, draft *d, plan *now,
         status = evaluate_plan(x, best->shares, best->order, INFINITY, &best->makespan);
     }
     if (!status) status = run_with(x, STREAMS, orientations, effort, d, now, trial, other, best);
-    return status ? status
-                  : run_with(x, AHEAD, orientations, effort / 2, d, now, trial, other, best);
+    if (status) return status;
+    return run_with(x, AHEAD, orientations, effort / 2, d, now, trial, other, best);
 }
 
 static void end_search(search *x, draft *d)
