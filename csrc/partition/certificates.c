@@ -136,7 +136,7 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
     double total = 0.0;
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) {
-        const double weight = weights ? weights[i] : 1.0;
+        const double weight = hs__weight_of(weights, i);
         if (!(areas[i] >= 0.0 && isfinite(areas[i]) && weight > 0.0 && isfinite(weight)))
             return HS_ERROR_VALUE;
         if (areas[i] == 0.0) continue;
@@ -151,10 +151,10 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
         most = fmax(most, cost);
     }
     for (int lane = 0; lane < LANES; lane++) total += sums[lane];
-    *bound = largest      ? (count == 2 ? fmax(most, bound_of_larger(&x)) : most)
-             : count == 2 ? fmax(total, bound_of_two(&x))
-             : count == 3 ? fmax(total, bound_of_three(&x))
-                          : total;
+    *bound = largest ? most : total;
+    if (largest && count == 2) *bound = fmax(most, bound_of_larger(&x));
+    if (!largest && count == 2) *bound = fmax(total, bound_of_two(&x));
+    if (!largest && count == 3) *bound = fmax(total, bound_of_three(&x));
     return HS_OK;
 }
 
@@ -251,7 +251,9 @@ static double least_faces_alone(double v, const double across[3])
         const int left = 3 - first;
         double product = 1.0;
         for (int q = first; q < 3; q++) product *= across[q];
-        const double scale = left == 3 ? cbrt(v / product) : left == 2 ? sqrt(v / product) : v;
+        double scale = v;
+        if (left == 3) scale = cbrt(v / product);
+        if (left == 2) scale = sqrt(v / product);
         /* this side is 1; also if the weight is 0, when any length is good */
         if (left > 1 && !(scale * across[first] <= 1.0)) continue;
         for (int q = first; q < 3; q++) side[q] = left == 1 ? v : scale * across[q];

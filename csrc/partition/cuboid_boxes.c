@@ -112,9 +112,7 @@ static window window_of(const double ideal[3], const int64_t shape[3])
         double high = floor(ideal[q] + REACH);
         w.low[q] = low > 0.0 ? (int64_t)low : 0;
         int64_t last = high < (double)shape[q] ? (int64_t)high : shape[q];
-        w.wide[q] = last < w.low[q]           ? 1
-                    : last - w.low[q] >= WIDE ? WIDE
-                                              : (int32_t)(last - w.low[q] + 1);
+        w.wide[q] = (int32_t)hs__min(hs__max(last - w.low[q] + 1, 1), WIDE);
     }
     return w;
 }

@@ -126,9 +126,11 @@ static void write_plan(subsets *t, uint32_t set, double width, double height)
         const bool above = (point->how & ABOVE) != 0;
         const double share = areas[first] / areas[set];
         const double rest = areas[set ^ first] / areas[set];
-        write_plan(t, first, above ? width : width * share, above ? height * share : height);
-        write_plan(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
-        t->plan[t->length++] = above ? HS_ABOVE : HS_BESIDE;
+        write_plan(t, first, hs__part_side(width, !above, share),
+                   hs__part_side(height, above, share));
+        write_plan(t, set ^ first, hs__part_side(width, !above, rest),
+                   hs__part_side(height, above, rest));
+        t->plan[t->length++] = hs__cut_op(above);
     }
     }
 }

@@ -112,11 +112,11 @@ static void write_run(const list *lists, const table *t, const int32_t *worker, 
         const double share = area[hs__run_set(&t->runs, left)] / area[all];
         const double rest = area[hs__run_set(&t->runs, right)] / area[all];
         const bool above = point->how % 2;
-        const double first_width = above ? width : width * share;
-        const double first_height = above ? height * share : height;
-        const double second_width = above ? width : width * rest;
-        const double second_height = above ? height * rest : height;
-        plan[2 * (first + second) - 2] = above ? HS_ABOVE : HS_BESIDE;
+        const double first_width = hs__part_side(width, !above, share);
+        const double first_height = hs__part_side(height, above, share);
+        const double second_width = hs__part_side(width, !above, rest);
+        const double second_height = hs__part_side(height, above, rest);
+        plan[2 * (first + second) - 2] = hs__cut_op(above);
         if (first <= second) {
             write_run(lists, t, worker, left, first_width, first_height, plan);
             run = right;

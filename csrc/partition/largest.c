@@ -228,9 +228,9 @@ static void write_plan(const table *t, int64_t all, int32_t i, int32_t j, double
         const int64_t second = t->subsets ? all ^ c.first : hs__interval(c.at, j);
         const int32_t before =
             t->subsets ? __builtin_popcountll((unsigned long long)c.first) : c.at - i;
-        const double first_width = c.above ? width : width * (t->area[c.first] / t->area[all]);
-        const double second_width = c.above ? width : width * (t->area[second] / t->area[all]);
-        plan[2 * count - 2] = c.above ? HS_ABOVE : HS_BESIDE;
+        const double first_width = hs__part_side(width, !c.above, t->area[c.first] / t->area[all]);
+        const double second_width = hs__part_side(width, !c.above, t->area[second] / t->area[all]);
+        plan[2 * count - 2] = hs__cut_op(c.above);
         if (2 * before <= count) {
             write_plan(t, c.first, i, c.at, first_width, plan);
             all = second;
@@ -318,7 +318,7 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
         *cost = 0.0;
         memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
         for (int32_t k = 0; k < pieces; k++)
-            *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) *
+            *cost = fmax(*cost, hs__weight_of(weights, workers[k]) *
                                     (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
     }
     free(workers);

@@ -107,7 +107,7 @@ static double cost_of_zones(hs__planner *s)
     const double sum = hs__sum(x->p, costs);
     if (!x->groups) return sum;
     int32_t groups = 0;
-    for (int32_t i = 0; i < x->p; i++) groups = x->groups[i] >= groups ? x->groups[i] + 1 : groups;
+    for (int32_t i = 0; i < x->p; i++) groups = (int32_t)hs__max(groups, x->groups[i] + 1);
     for (int32_t k = 0; k < s->pieces; k++) s->raw_workers[k] = x->groups[s->workers[k]];
     hs__zone_spans(groups, s->pieces, s->raw_workers, s->rects, s->raw, s->marks, s->numbers);
     return sum + x->group_cost * hs__sum(2 * (int64_t)groups, s->numbers);

@@ -70,7 +70,7 @@ static void runs_in_columns(const part *parts, const prefix *sums, int32_t size,
                             int32_t *plan)
 {
     double wanted = sqrt(size * aspect);
-    int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted;
+    int32_t columns = (int32_t)fmin(fmax(wanted, 1.0), size);
     int32_t at = 0;
     double all = area_between(sums, 0, size);
     for (int32_t j = 1, first = 0; j <= columns; j++) {
@@ -180,7 +180,7 @@ static double best_of_few(const handful *few, unsigned set, double width, double
             if (cost < best * (1.0 - tie)) {
                 best = cost;
                 *first = inner;
-                *cut = way ? HS_ABOVE : HS_BESIDE;
+                *cut = hs__cut_op(way);
             }
         }
     }
@@ -203,10 +203,10 @@ static int32_t write_few(const handful *few, unsigned set, double width, double 
     const double share = few->share[first] / few->share[set];
     const int above = cut == HS_ABOVE;
     plan[--at] = cut;
-    at = write_few(few, set ^ first, above ? width : width * (1.0 - share),
-                   above ? height * (1.0 - share) : height, plan, at);
-    return write_few(few, first, above ? width : width * share, above ? height * share : height,
-                     plan, at);
+    at = write_few(few, set ^ first, hs__part_side(width, !above, 1.0 - share),
+                   hs__part_side(height, above, 1.0 - share), plan, at);
+    return write_few(few, first, hs__part_side(width, !above, share),
+                     hs__part_side(height, above, share), plan, at);
 }
 
 static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan,
@@ -252,7 +252,7 @@ static void cut_recursively(hs_rule rule, const part *parts, const prefix *sums,
             double large = area_between(sums, middle, b.end) / all;
             box of_small = {b.first, middle, wide ? b.shape * small : b.shape / small};
             box of_large = {middle, b.end, wide ? b.shape * large : b.shape / large};
-            plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+            plan[--at] = hs__cut_op(!wide);
             stack[depth++] = rule == HS_RULE_SNRPP ? of_small : of_large;
             stack[depth++] = rule == HS_RULE_SNRPP ? of_large : of_small;
         }
@@ -297,7 +297,7 @@ static void cut_joined(const part *parts, int32_t size, double aspect, const dou
         }
         const int32_t *two = node + 2 * (size_t)(b.first - size);
         const bool wide = b.shape > 1.0 - tie;
-        plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+        plan[--at] = hs__cut_op(!wide);
         for (int i = 0; i < 2; i++) {
             const double share = area[two[i]] / area[b.first];
             stack[depth++] = (box){two[i], 0, wide ? b.shape * share : b.shape / share};
