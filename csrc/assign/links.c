@@ -288,8 +288,8 @@ static bool move_within(searcher *s, solution *y, int32_t *order)
 {
     bool improved = false;
     for (int32_t a = 0; a < y->q; a++) {
-        int32_t first = a > WINDOW ? a - WINDOW : 0;
-        int32_t last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
+        const int32_t first = (int32_t)hs__max(a - WINDOW, 0);
+        const int32_t last = (int32_t)hs__min(a + WINDOW, y->q - 1);
         for (int32_t b = first; b <= last && s->work > 0; b++) {
             if (a == b) continue;
             hs__shift(order, a, b);
@@ -534,7 +534,7 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
     if (status == HS_OK) {
         searcher s = {.x = &x,
                       .ends = ends,
-                      .work = work > p ? work : p,
+                      .work = hs__max(work, p),
                       .timed = isfinite(end) ? work - UNTIMED_WORK : 0,
                       .end = end,
                       .cancel = cancel};

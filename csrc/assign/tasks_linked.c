@@ -134,9 +134,8 @@ hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wan
         if (status == HS_OK) number_slots(x->p, &y, found);
     } else status = search_orders(x, bound, wanted, &y, found, &proven);
     if (status != HS_OK) return status;
-    found->method = proven                       ? HS_TASKS_EXACT
-                    : method == HS_TASKS_FASTEST ? HS_TASKS_FASTEST
-                                                 : HS_TASKS_SEARCH;
+    found->method = method == HS_TASKS_FASTEST ? HS_TASKS_FASTEST : HS_TASKS_SEARCH;
+    if (proven) found->method = HS_TASKS_EXACT;
     found->bound = found->tasks;
     if (proven) return HS_OK;
     int64_t most;

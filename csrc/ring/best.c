@@ -23,8 +23,8 @@ static int32_t find_fastest(const hs_ring *problem)
 static int64_t search_rounds(int64_t p)
 {
     enum { MOST = 4000, FEW = 20, EFFORT = 4000000, LARGE_EFFORT = 200000 };
-    if (p > HS__RING_WORKERS) return LARGE_EFFORT / p > FEW ? LARGE_EFFORT / p : FEW;
-    return 1 + EFFORT / (p * p) < MOST ? 1 + EFFORT / (p * p) : MOST;
+    if (p > HS__RING_WORKERS) return hs__max(LARGE_EFFORT / p, FEW);
+    return hs__min(1 + EFFORT / (p * p), MOST);
 }
 
 /* Searches from a ring. With a time limit, the first search has at most FIRST rounds, and each later

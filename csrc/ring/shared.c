@@ -175,7 +175,7 @@ static bool is_spent(const search *c)
 static hs_status improve_ring(search *c, int32_t *now, double *time)
 {
     const int32_t p = c->s->x.p;
-    for (int32_t u = 0, idle = 0; idle < p && !is_spent(c); u = u + 1 < p ? u + 1 : 0) {
+    for (int32_t u = 0, idle = 0; idle < p && !is_spent(c); u = hs__place_after(u, p)) {
         if (hs__cancelled(c->cancel)) return HS_ERROR_CANCELLED;
         idle = improve_worker(c, u, now, time) ? 0 : idle + 1;
     }

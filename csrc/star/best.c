@@ -50,9 +50,9 @@ static double square_messages(const hs_star *star, int64_t memory, int32_t layou
 static bool is_worth_trying(const hs_star *star, int32_t rule, double messages, int64_t memory)
 {
     const double p = (double)star->p;
-    const double steps = rule == HS_STAR_HET    ? messages * p * p
-                         : rule == HS_STAR_HOMI ? messages * p * p * p
-                                                : 0.0;
+    double steps = 0.0;
+    if (rule == HS_STAR_HET) steps = messages * p * p;
+    if (rule == HS_STAR_HOMI) steps = messages * p * p * p;
     return steps <= most_steps && memory >= hs_star_least_memory(rule);
 }
 
