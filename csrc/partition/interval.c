@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/cancel.h"
 #include "core/sort.h"
 #include "core/status.h"
 #include "partition/floorplan.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cancel.h"
 #include "core/effort.h"
 #include "core/numbers.h"
 #include "core/sort.h"
