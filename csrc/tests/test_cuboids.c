@@ -34,7 +34,7 @@ static int is_tree(int32_t p, const double *volumes, int32_t axes, const int32_t
 
 /* Cuts the cube by the exact method, or by the search, which makes so many tries. */
 static hs_status cut(int exact, int32_t p, const double *volumes, const double *faces, int32_t axes,
-                     int64_t tries, int32_t *tree, int32_t *length, double *cost)
+                     int32_t tries, int32_t *tree, int32_t *length, double *cost)
 {
     if (exact) return hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, length, cost);
     return hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, 0, NULL, tree, length, cost);
