@@ -7,6 +7,7 @@
 #include "allocate/factor_map.h"
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 typedef hs_status allocator(int64_t n, int32_t p, const double *times, const int *cancel,
@@ -34,7 +35,8 @@ static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int
     if (!best) return HS_ERROR_MEMORY;
     hs_status status = allocate(n, p, times, cancel, best, &least);
     free(best);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, least, certificate);
 }
 
 hs_status hs_distribute_certificate(int64_t n, int32_t p, const double *cycle_times,
@@ -59,7 +61,8 @@ hs_status hs_wavefront_certificate(int64_t rows, int32_t cols, int32_t p, const 
     hs_status status = hs_wavefront_makespan(rows, cols, p, cycle_times, owner, reach, order,
                                              cancel, &value, NULL, NULL);
     if (!status) status = hs_wavefront_bound(rows, cols, p, cycle_times, reach, cancel, &bound);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }
 
 hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times, double link_cost,
@@ -83,9 +86,9 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
     }
     free(loads);
     free(traffic);
-    return status ? status
-                  : hs_certificate_of("cost", HS_MINIMISED, value + link_cost * (double)sent, bound,
-                                      certificate);
+    if (status) return status;
+    return hs_certificate_of("cost", HS_MINIMISED, value + link_cost * (double)sent, bound,
+                             certificate);
 }
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */
@@ -202,7 +205,7 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
     *bound = fmax(least, grid ? critical_path_of_parts(&b, p, cycle_times, panel_times, unit)
                               : critical_path_of_columns(&b, p, cycle_times, panel_times, cancel));
     if (ideal) *ideal = least;
-    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(cancel);
 }
 
 hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t block, int32_t p,
@@ -217,5 +220,6 @@ hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64_t bloc
     if (!status)
         status = hs_factor_bound(kind, m, n, block, p, cycle_times, costs ? costs->panels : NULL,
                                  grid, cancel, NULL, &bound);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

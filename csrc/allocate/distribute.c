@@ -6,6 +6,7 @@
 #include "allocate/load.h"
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 enum {
@@ -137,9 +138,10 @@ hs_status hs_distribute_batch(int64_t rows, const int64_t *n, int32_t p, const d
     double *speeds = (double *)(heap + p);
     hs_status status = HS_OK;
     for (int64_t row = 0; row < rows && !status; row++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : distribute_row(n[row], p, cycle_times + row * p, cancel,
-                                                        heap, speeds, counts + row * p);
+        status = hs__check_cancel(cancel);
+        if (!status)
+            status = distribute_row(n[row], p, cycle_times + row * p, cancel, heap, speeds,
+                                    counts + row * p);
         if (makespans && !status)
             makespans[row] = makespan_of(p, cycle_times + row * p, counts + row * p);
     }

@@ -6,6 +6,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 /* For each entry of a floorplan: the number of entries of its subtree, and the time per block if
@@ -155,8 +156,8 @@ hs_status hs_lu_grid_deal(int32_t n, int32_t p, const double *cycle_times, const
             done = self;
             continue;
         }
-        if (!status)
-            status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : deal_lines(&d, self, &pending);
+        if (!status) status = hs__check_cancel(cancel);
+        if (!status) status = deal_lines(&d, self, &pending);
         free(self);
     }
     while (done) {
@@ -266,7 +267,7 @@ hs_status hs_lu_grid_evaluate(int32_t n, int32_t p, const double *cycle_times, c
     free(counts);
     free(change);
     free(seen);
-    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(cancel);
 }
 
 /* ---- the bound ------------------------------------------------------------------------------- */
@@ -283,7 +284,7 @@ static hs_status raise_bounds(int32_t n, int32_t p, const double *cycle_times, d
     const double fastest = fastest_of(p, cycle_times);
     double *speeds = malloc((size_t)p * sizeof *speeds);
     double *least = malloc((size_t)n * sizeof *least);
-    hs_status status = speeds && least ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(speeds && least);
     double together = 0.0;
     double roots = 0.0;
     for (int32_t i = 0; i < p && !status; i++) speeds[i] = fastest / cycle_times[i];
@@ -316,7 +317,7 @@ hs_status hs_lu_grid_bound(int32_t n, int32_t p, const double *cycle_times, doub
         return HS_ERROR_VALUE;
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     double *found = malloc((size_t)n * sizeof *found);
-    hs_status status = counts && found ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(counts && found);
     for (int64_t k = 0; k < n && !status; k++)
         status =
             hs_distribute((n - 1 - k) * (n - 1 - k), p, cycle_times, cancel, counts, &found[k]);

@@ -79,7 +79,8 @@ static hs_status deal_map(search *s, int32_t length, hs_lu_grid_method method)
 {
     const hs_status status =
         hs_lu_grid_deal(s->n, s->p, s->times, s->plan, length, s->cancel, s->trial.owner);
-    return status ? status : judge_map(s, method);
+    if (status) return status;
+    return judge_map(s, method);
 }
 
 /* ---- the methods ----------------------------------------------------------------------------- */
@@ -90,7 +91,8 @@ static hs_status try_1d1d(search *s)
     hs_partition_plan columns = {.plan = s->plan};
     hs_certificate certificate;
     const hs_status status = hs_partition_best(&problem, NULL, s->cancel, &columns, &certificate);
-    return status ? status : deal_map(s, columns.length, HS_LU_GRID_1D1D);
+    if (status) return status;
+    return deal_map(s, columns.length, HS_LU_GRID_1D1D);
 }
 
 static hs_status try_nested(search *s)
@@ -104,7 +106,8 @@ static hs_status try_nested(search *s)
                                                          0.0, 0, s->cancel, s->plan, &length, &cost)
                                  : hs_partition_rule(HS_RULE_NAGAMOCHI_ABE, s->p, s->shares, 1.0,
                                                      s->cancel, s->plan, &length, &cost);
-    return status ? status : deal_map(s, length, HS_LU_GRID_NESTED);
+    if (status) return status;
+    return deal_map(s, length, HS_LU_GRID_NESTED);
 }
 
 /* Tries a column of the floorplan for each worker. */

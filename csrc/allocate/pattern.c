@@ -8,6 +8,7 @@
 #include "allocate/load.h"
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 enum { BRIEF = 1 << 14 }; /* chunks between two looks at cancel */
@@ -26,7 +27,7 @@ hs_status hs_distribute_prefix(int64_t n, int32_t p, const double *cycle_times, 
     if (isnan(fastest)) return HS_ERROR_VALUE;
     hs__timed *heap = malloc((size_t)p * sizeof *heap);
     int64_t *counts = calloc((size_t)p, sizeof *counts);
-    hs_status status = heap && counts ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(heap && counts);
     if (!status) {
         int unit = unit_of(fastest);
         for (int32_t i = 0; i < p; i++) heap[i] = end_of(1, cycle_times[i], unit, i);

@@ -15,6 +15,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/random.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 enum {
@@ -77,7 +78,7 @@ static hs_status bound_steps(const columns *x, double *bounds)
 {
     double *table = malloc((size_t)x->p * (size_t)x->n * sizeof *table);
     int64_t *counts = malloc((size_t)x->p * sizeof *counts);
-    hs_status status = table && counts ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(table && counts);
     for (int64_t k = 0; k < x->steps && !status; k++) {
         const int64_t right = x->n - 1 - k;
         for (int32_t i = 0; i < x->p; i++)
@@ -379,14 +380,14 @@ hs_status hs_pattern_profile(int64_t n, int64_t steps, int32_t p, const double *
     int64_t *counts = malloc((size_t)p * sizeof *counts);
     bool complete = true;
     hs_certificate proof = {0};
-    status = costs && found && counts ? HS_OK : HS_ERROR_MEMORY;
+    status = hs__check_memory(costs && found && counts);
     if (!status) status = bound_steps(&x, costs + n);
     if (!status) status = search_map(&x, costs + n, found, &complete);
     if (!status) {
         cost_steps(&x, found, counts, costs);
         found[0] = pick_first(&x, counts);
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : certify_map(&x, costs, costs + n, complete, &proof);
+        status = hs__check_cancel(cancel);
+        if (!status) status = certify_map(&x, costs, costs + n, complete, &proof);
     }
     if (!status) {
         memcpy(owner, found, (size_t)n * sizeof *owner);
@@ -415,8 +416,8 @@ hs_status hs_pattern_profile_certificate(int64_t n, int64_t steps, int32_t p, co
     status = costs && counts ? bound_steps(&x, costs + n) : HS_ERROR_MEMORY;
     if (!status) {
         cost_steps(&x, owner, counts, costs);
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : certify_map(&x, costs, costs + n, false, certificate);
+        status = hs__check_cancel(cancel);
+        if (!status) status = certify_map(&x, costs, costs + n, false, certificate);
     }
     free(costs);
     free(counts);

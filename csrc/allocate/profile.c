@@ -10,6 +10,7 @@
 #include "core/numbers.h"
 #include "core/sets.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 enum { WORD = HS__WORD, SAMPLE = 4096 };
@@ -183,7 +184,7 @@ hs_status hs_distribute_profile(int64_t n, int32_t p, const double *times, const
     uint64_t *bits = malloc(sets * s.words * sizeof *bits);
     int64_t *limits = malloc(2 * (size_t)p * sizeof *limits);
     double *sample = malloc(SAMPLE * sizeof *sample);
-    hs_status status = bits && limits && sample ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(bits && limits && sample);
     if (!status) {
         s.own = bits;
         s.reach = bits + s.words;

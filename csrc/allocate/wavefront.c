@@ -10,6 +10,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 
 /* ---- the order of the tiles ------------------------------------------------------------------ */
 
@@ -156,7 +157,7 @@ hs_status hs_wavefront_makespan(int64_t rows, int32_t cols, int32_t p, const dou
     hs__chunk *chunk = malloc((size_t)chunks * sizeof *chunk);
     double *ready = malloc((size_t)p * sizeof *ready);
     double *arrival = malloc((size_t)rows * sizeof *arrival);
-    hs_status status = chunk && ready && arrival ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(chunk && ready && arrival);
     if (!status) {
         hs__wavefront_chunks(cols, owner, chunk);
         status =
@@ -367,7 +368,7 @@ hs_status hs_wavefront_panels(int64_t rows, int32_t cols, int32_t p, const doubl
     x.load = malloc((size_t)p * sizeof *x.load);
     x.arrival = malloc((size_t)rows * sizeof *x.arrival);
     hs_status status =
-        list && x.counts && x.panel && x.chunk && x.load && x.arrival ? HS_OK : HS_ERROR_MEMORY;
+        hs__check_memory(list && x.counts && x.panel && x.chunk && x.load && x.arrival);
     int32_t chunks = 0;
     double least = INFINITY;
     if (!status) {

@@ -7,6 +7,7 @@
 
 #include "assign/matching.h"
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "hetsched.h"
 
 enum { BLOCK = 64, PASSES = 2, EFFORT = 3 };
@@ -65,8 +66,8 @@ hs_status hs_assign_int64(int32_t rows, int32_t cols, const int64_t *costs, ptrd
 hs_status hs__matching_open(int32_t rows, int32_t cols, hs__matching *x)
 {
     whole_memory memory;
-    const hs_status status =
-        whole_allocate_memory(rows < cols ? rows : cols, rows < cols ? cols : rows, true, &memory);
+    const hs_status status = whole_allocate_memory((int32_t)hs__min(rows, cols),
+                                                   (int32_t)hs__max(rows, cols), true, &memory);
     *x = (hs__matching){memory.ints, memory.reals, memory.from, memory.copy};
     return status;
 }

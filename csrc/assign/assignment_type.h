@@ -160,8 +160,9 @@ static hs_status TYPED(assign)(int32_t rows, int32_t cols, const cost_t *costs, 
     if (!costs || !col_of_row || !row_prices || !col_prices || rows < 1 || cols < 1)
         return HS_ERROR_VALUE;
     TYPED(memory) memory;
-    hs_status status = TYPED(allocate_memory)(rows < cols ? rows : cols, rows < cols ? cols : rows,
-                                              maximise || rows > cols, &memory);
+    hs_status status =
+        TYPED(allocate_memory)((int32_t)hs__min(rows, cols), (int32_t)hs__max(rows, cols),
+                               maximise || rows > cols, &memory);
     if (status != HS_OK) return status;
     status = TYPED(assign_within)(&memory, rows, cols, costs, stride, maximise, cancel, col_of_row,
                                   row_prices, col_prices);

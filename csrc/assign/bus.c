@@ -130,8 +130,8 @@ void hs__found_copy(int32_t p, const hs__found *from, hs__found *to)
 hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
                     int32_t *col_of_row, int64_t *total)
 {
-    const int32_t shorter = rows < cols ? rows : cols;
-    const int32_t longer = rows < cols ? cols : rows;
+    const int32_t shorter = (int32_t)hs__min(rows, cols);
+    const int32_t longer = (int32_t)hs__max(rows, cols);
     if (shorter > x->shorter || longer > x->longer) {
         hs__matching_close(&x->matching);
         x->shorter = (int32_t)hs__max(shorter, x->shorter);

@@ -603,6 +603,6 @@ hs_status hs_divisible_certificate(int32_t p, const double *cycle_times, const d
     double bound;
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_divisible_bound(p, cycle_times, sends, receives, cancel, &bound);
-    return status ? status
-                  : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

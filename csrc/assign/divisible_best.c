@@ -194,10 +194,10 @@ hs_status hs_divisible_best(const hs_divisible_load *load, int32_t method, const
         plan->method = exact ? HS_DIVISIBLE_EXACT : method;
         status = hs_certificate_of("makespan", HS_MINIMISED, plan->makespan,
                                    optimal ? plan->makespan : x.bound * load->size, certificate);
-        certificate->scope = optimal                       ? "all orders"
-                             : method == HS_DIVISIBLE_FIFO ? "first in, first out"
-                             : method == HS_DIVISIBLE_LIFO ? "last in, first out"
-                                                           : "";
+        certificate->scope = "";
+        if (method == HS_DIVISIBLE_FIFO) certificate->scope = "first in, first out";
+        if (method == HS_DIVISIBLE_LIFO) certificate->scope = "last in, first out";
+        if (optimal) certificate->scope = "all orders";
     }
     free(memory);
     return status;

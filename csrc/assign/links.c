@@ -12,6 +12,7 @@
 #include "core/order.h"
 #include "core/random.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 /* Times are integers of 128 bits, with the bound between 2^119 and 2^120. Cycle-times and the bound
@@ -287,8 +288,8 @@ static bool move_within(searcher *s, solution *y, int32_t *order)
 {
     bool improved = false;
     for (int32_t a = 0; a < y->q; a++) {
-        int32_t first = a > WINDOW ? a - WINDOW : 0;
-        int32_t last = a + WINDOW < y->q ? a + WINDOW : y->q - 1;
+        const int32_t first = (int32_t)hs__max(a - WINDOW, 0);
+        const int32_t last = (int32_t)hs__min(a + WINDOW, y->q - 1);
         for (int32_t b = first; b <= last && s->work > 0; b++) {
             if (a == b) continue;
             hs__shift(order, a, b);
@@ -502,7 +503,7 @@ static hs_status prove_optimum(const bus *x, solution *best, const int *cancel, 
                .cancel = cancel,
                .most = malloc(sets * sizeof(int64_t)),
                .sent = malloc(sets * sizeof(wide))};
-    hs_status status = e.most && e.sent ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(e.most && e.sent);
     if (status == HS_OK) {
         *optimal = 1;
         for (int32_t i = 0; i < x->p; i++) e.chosen[i] = i;
@@ -526,14 +527,14 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
     double *keys = malloc((size_t)p * sizeof *keys);
-    status = orders && ends && keys ? HS_OK : HS_ERROR_MEMORY;
+    status = hs__check_memory(orders && ends && keys);
     for (int32_t i = 0; i < p && status == HS_OK; i++)
         keys[i] = ((double)x.send[i] + (double)x.back[i]) * (double)x.cycle[i];
     if (status == HS_OK) status = hs__sort(p, keys, orders);
     if (status == HS_OK) {
         searcher s = {.x = &x,
                       .ends = ends,
-                      .work = work > p ? work : p,
+                      .work = hs__max(work, p),
                       .timed = isfinite(end) ? work - UNTIMED_WORK : 0,
                       .end = end,
                       .cancel = cancel};
@@ -553,8 +554,8 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
             improve_solution(&s, &now);
             if (is_better(&now, &best)) copy_solution(&best, &now, p);
         }
-        status =
-            hs__cancelled(cancel) ? HS_ERROR_CANCELLED : prove_optimum(&x, &best, cancel, optimal);
+        status = hs__check_cancel(cancel);
+        if (!status) status = prove_optimum(&x, &best, cancel, optimal);
         if (status == HS_OK) {
             *enrolled = best.q;
             for (int32_t d = 0; d < best.q; d++) {

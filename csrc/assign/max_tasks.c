@@ -40,7 +40,7 @@ hs_status hs__order_by_slots(int32_t p, const int64_t *counts, const int32_t *sl
                              double *keys, int32_t *order, int32_t *size)
 {
     int32_t most = 0;
-    for (int32_t i = 0; i < p; i++) most = slots[i] > most ? slots[i] : most;
+    for (int32_t i = 0; i < p; i++) most = (int32_t)hs__max(most, slots[i]);
     for (int32_t i = 0; i < p; i++) keys[i] = from_last ? most - slots[i] : slots[i];
     const hs_status status = hs__sort(p, keys, order);
     *size = 0;
@@ -142,7 +142,8 @@ static hs_status plan_most(hs__bus *x, const hs_task_workers *workers, double bo
         !hs__bus_fits(x, bound) || !is_method_valid(x, method))
         return HS_ERROR_VALUE;
     const hs_status status = hs__found_open(x->p, room, found, NULL);
-    return status ? status : hs__solve_tasks(x, bound, method, -1, found);
+    if (status) return status;
+    return hs__solve_tasks(x, bound, method, -1, found);
 }
 
 hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int32_t method,

@@ -97,7 +97,8 @@ static hs_status bound_by_places(hs__bus *x, double bound, int64_t *most)
     if (!weights || !places) return HS_ERROR_MEMORY;
     const hs_status status =
         hs_task_positions(bound, x->p, x->times, x->sends, answers_of(x), 1, x->cancel, weights);
-    return status ? status : hs__match(x, x->p, x->p, weights, places, most);
+    if (status) return status;
+    return hs__match(x, x->p, x->p, weights, places, most);
 }
 
 hs_status hs__bound_linked(hs__bus *x, double bound, int64_t *most)
@@ -133,9 +134,8 @@ hs_status hs__solve_linked(hs__bus *x, double bound, int32_t method, int64_t wan
         if (status == HS_OK) number_slots(x->p, &y, found);
     } else status = search_orders(x, bound, wanted, &y, found, &proven);
     if (status != HS_OK) return status;
-    found->method = proven                       ? HS_TASKS_EXACT
-                    : method == HS_TASKS_FASTEST ? HS_TASKS_FASTEST
-                                                 : HS_TASKS_SEARCH;
+    found->method = method == HS_TASKS_FASTEST ? HS_TASKS_FASTEST : HS_TASKS_SEARCH;
+    if (proven) found->method = HS_TASKS_EXACT;
     found->bound = found->tasks;
     if (proven) return HS_OK;
     int64_t most;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/status.h"
 #include "factor/tasks.h"
 
 /* The lower triangle of t. An upper triangle becomes lower when all indices are reversed. */
@@ -137,7 +138,7 @@ static hs_status substitute_columns(const solver *s, const triangle *a, const hs
         hs__count_task(&run);
         hs__poll(&run);
     }
-    return hs__cancelled(&run.cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(&run.cancel);
 }
 
 /* B <- T^-1 B, for a thread that holds the pool. identity: B is taken to be the identity. If there

@@ -132,7 +132,8 @@ static hs_status open_scratch(hs__tasks *tasks)
             return HS_ERROR_MEMORY;
     }
     const hs_status status = take_held_memory(tasks, width);
-    return status ? status : lay_out(tasks, last);
+    if (status) return status;
+    return lay_out(tasks, last);
 }
 
 /* Opens the domains. There is only one, with one kernel, for emulated workers, for
@@ -276,5 +277,6 @@ hs_status hs__tasks_open(void *context)
     if (status) return status;
     set_steps(tasks);
     status = open_domains(tasks);
-    return status ? status : open_scratch(tasks);
+    if (status) return status;
+    return open_scratch(tasks);
 }

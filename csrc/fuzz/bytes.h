@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "hetsched.h"
 
 /* Ends the program if an oracle is violated, as a sanitizer's report does. */
@@ -69,7 +70,7 @@ static inline uint64_t take_word(bytes *in)
 static inline int32_t draw_small(bytes *in, int32_t most)
 {
     const unsigned b = take_byte(in);
-    if (b < 24) return (int32_t)(b % 4) < most ? (int32_t)(b % 4) : most;
+    if (b < 24) return (int32_t)hs__min(b % 4, most);
     return b == 255 ? most : (int32_t)(b % ((unsigned)most + 1));
 }
 
@@ -96,6 +97,27 @@ static inline int64_t draw_extreme(bytes *in)
                                  INT64_C(1) << 62};
     const int k = pick_below(in, 20);
     return k < 18 ? at[k] : (int64_t)(take_word(in) >> pick_below(in, 64));
+}
+
+/* Returns a size in 0 .. most, or with `any` one that may be beyond all limits. */
+static inline int64_t draw_size(bytes *in, int any, int32_t most)
+{
+    return any ? draw_extreme(in) : draw_small(in, most);
+}
+
+/* Returns one of the options 0 .. count - 1, or rarely `count`, which does not exist. */
+static inline int draw_option(bytes *in, int count)
+{
+    return take_byte(in) > 250 ? count : pick_below(in, count);
+}
+
+/* Returns a cancel: NULL, one that is not set, or rarely one that is set from the start. */
+static inline const int *draw_cancel(bytes *in)
+{
+    static const int none = 0;
+    static const int stop = 1;
+    if (take_byte(in) > 250) return &stop;
+    return pick_below(in, 2) ? &none : NULL;
 }
 
 /* Returns any double; doubles at the limits of their kind are more frequent. */
@@ -182,6 +204,9 @@ static inline double draw_value(bytes *in, taste kind)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
+/* Returns how many elements an array has by a count that may be negative. */
+static inline size_t room_for(int64_t count) { return (size_t)hs__max(count, 0); }
+
 /* Returns a buffer of exactly `size` bytes, so that accesses beyond it are detected. */
 static inline void *new_buffer(bytes *in, size_t size)
 {
@@ -219,6 +244,12 @@ static inline double *draw_values(bytes *in, int64_t count, taste kind)
     return x;
 }
 
+/* Returns draw_values(), or NULL as often. */
+static inline double *draw_values_or_null(bytes *in, int64_t count, taste kind)
+{
+    return pick_below(in, 2) ? draw_values(in, count, kind) : NULL;
+}
+
 /* Returns draw_values() with zeros among them. Other unusual values occur only if `kind` has
  * them. */
 static inline double *draw_values_or_zeros(bytes *in, int64_t count, taste kind)
@@ -248,7 +279,7 @@ static inline int32_t *draw_indices(bytes *in, int64_t count, int32_t limit)
     int32_t *x = new_buffer(in, (size_t)count * sizeof *x);
     const unsigned strange = take_byte(in);
     for (int64_t i = 0; i < count; i++)
-        x[i] = limit > 0 ? pick_below(in, limit < 256 ? limit : 256) : 0;
+        x[i] = limit > 0 ? pick_below(in, (int)hs__min(limit, 256)) : 0;
     if (strange > 240 && count > 0)
         x[take_byte(in) % count] = (const int32_t[]){-1, INT32_MIN, INT32_MAX, limit}[strange % 4];
     return x;
@@ -278,6 +309,12 @@ static inline void planner_status(const bytes *in, hs_status status, hs_status t
 {
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || (third && status == third));
     HOLDS(status == HS_OK || outputs_untouched(in));
+}
+
+/* Returns whether a call ended early because its cancel was set. */
+static inline int is_cancelled(hs_status status, const int *cancel)
+{
+    return status == HS_ERROR_CANCELLED && cancel && *cancel;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);

@@ -5,10 +5,12 @@ enum { MOST_P = 8 };
 
 static int64_t draw_chunks(bytes *in)
 {
-    const int kind = pick_below(in, 4);
-    return kind < 2    ? draw_small(in, 60)
-           : kind == 2 ? (int64_t)(take_word(in) >> (11 + pick_below(in, 50)))
-                       : draw_extreme(in);
+    switch (pick_below(in, 4)) {
+    case 0:
+    case 1: return draw_small(in, 60);
+    case 2: return (int64_t)(take_word(in) >> (11 + pick_below(in, 50)));
+    default: return draw_extreme(in);
+    }
 }
 
 static int valid_times(int32_t p, const double *t)
@@ -46,8 +48,8 @@ static void distribute(bytes *in)
 {
     const int64_t n = draw_chunks(in);
     const int32_t p = draw_small(in, MOST_P) - (take_byte(in) == 255);
-    const double *t = draw_values(in, p > 0 ? p : 0, taste_of(in));
-    int64_t *counts = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *counts);
+    const double *t = draw_values(in, hs__max(p, 0), taste_of(in));
+    int64_t *counts = new_output(in, room_for(p) * sizeof *counts);
     double *makespan = new_output(in, sizeof *makespan);
     const hs_status status = hs_distribute(n, p, t, NULL, counts, makespan);
     planner_status(in, status, 0);
@@ -73,12 +75,12 @@ static void distribute_batch(bytes *in)
     const int32_t rows = draw_small(in, 4) - (take_byte(in) == 255);
     const int32_t p = draw_small(in, 4);
     const taste kind = taste_of(in);
-    const int64_t cells = rows > 0 ? (int64_t)rows * p : 0;
-    int64_t *n = new_buffer(in, (size_t)(rows > 0 ? rows : 0) * sizeof *n);
+    const int64_t cells = hs__max(rows, 0) * p;
+    int64_t *n = new_buffer(in, room_for(rows) * sizeof *n);
     int64_t *counts = new_output(in, (size_t)cells * sizeof *counts);
     for (int32_t row = 0; row < rows; row++) n[row] = draw_chunks(in);
     const double *t = draw_values(in, cells, kind);
-    double *makespans = new_output(in, (size_t)(rows > 0 ? rows : 0) * sizeof *makespans);
+    double *makespans = new_output(in, room_for(rows) * sizeof *makespans);
     const hs_status status = hs_distribute_batch(rows, n, p, t, NULL, counts, makespans);
     planner_status(in, status, 0);
     for (int32_t row = 0; row < rows && !status; row++)
@@ -104,7 +106,8 @@ static void distribute_profile(bytes *in)
     if (status == HS_ERROR_VALUE || p < 1) return;
     /* least makespans of the workers so far, by the number of chunks that they have */
     double best[N], with[N];
-    for (int32_t k = 0; k <= n; k++) best[k] = k ? INFINITY : 0.0;
+    best[0] = 0.0;
+    for (int32_t k = 1; k <= n; k++) best[k] = INFINITY;
     for (int32_t i = 0; i < p; i++) {
         for (int32_t k = 0; k <= n; k++) {
             with[k] = best[k];
@@ -130,8 +133,8 @@ static void prefix(bytes *in)
     const int64_t n = take_byte(in) == 255 ? -1 : draw_small(in, 40);
     const int32_t p = draw_small(in, MOST_P);
     const double *t = draw_values(in, p, taste_of(in));
-    int32_t *owner = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
-    double *makespans = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *makespans);
+    int32_t *owner = new_output(in, room_for(n) * sizeof *owner);
+    double *makespans = new_output(in, room_for(n) * sizeof *makespans);
     const hs_status status = hs_distribute_prefix(n, p, t, NULL, owner, makespans);
     planner_status(in, status, 0);
     if (status) return;
@@ -143,7 +146,7 @@ static void prefix(bytes *in)
     }
     next_call(in);
     int32_t *blocks = new_output(in, (size_t)n * sizeof *blocks);
-    double *step_costs = new_output(in, (size_t)(n > 0 ? n - 1 : 0) * sizeof *step_costs);
+    double *step_costs = new_output(in, room_for(n - 1) * sizeof *step_costs);
     hs_certificate *proof = new_output(in, sizeof *proof);
     const hs_pattern_method method = (hs_pattern_method)pick_below(in, HS_PATTERN_GIVEN);
     const hs_status planned =
@@ -159,13 +162,13 @@ static void pattern_profile(bytes *in)
     const int32_t n = draw_small(in, pick_below(in, 4) ? 6 : 20), p = draw_small(in, 4);
     const int32_t steps = pick_below(in, 4) ? n - 1 : draw_small(in, 20);
     const taste kind = taste_of(in);
-    const int64_t entries = n > 0 && steps > 0 && p > 0 ? (int64_t)steps * p * n : 0;
+    const int64_t entries = hs__max(steps, 0) * p * n;
     double *times = draw_values(in, entries, kind);
     const unsigned holes = take_byte(in);
     for (int64_t e = 0; e < entries && holes > 128; e++)
         if ((uint64_t)e * 2654435761u >> 7 & holes & 3) times[e] = INFINITY;
-    int32_t *owner = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *owner);
-    double *step_costs = new_output(in, (size_t)(steps > 0 ? steps : 0) * sizeof *step_costs);
+    int32_t *owner = new_output(in, room_for(n) * sizeof *owner);
+    double *step_costs = new_output(in, room_for(steps) * sizeof *step_costs);
     hs_certificate *proof = new_output(in, sizeof *proof);
     const hs_status status = hs_pattern_profile(n, steps, p, times, NULL, owner, step_costs, proof);
     planner_status(in, status, HS_ERROR_INFEASIBLE);
@@ -187,8 +190,8 @@ static void pattern_profile(bytes *in)
 static void lu(bytes *in)
 {
     const int any = take_byte(in) > 240;
-    const int64_t m = any ? draw_extreme(in) : draw_small(in, 40);
-    const int64_t n = any ? draw_extreme(in) : draw_small(in, 40);
+    const int64_t m = draw_size(in, any, 40);
+    const int64_t n = draw_size(in, any, 40);
     const int64_t block = any ? draw_extreme(in) : 1 + draw_small(in, 12);
     const int32_t p = draw_small(in, 5);
     int32_t *count = new_output(in, sizeof *count);
@@ -216,7 +219,7 @@ static void lu(bytes *in)
                                 NULL, tasks, NULL, messages);
     planner_status(in, status, 0);
     if (status) return;
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     const int64_t panels = (rank + block - 1) / block;
     HOLDS(*tasks == panels * blocks - panels * (panels - 1) / 2);
     HOLDS(*messages >= 0 && *messages <= panels * p);
@@ -264,7 +267,7 @@ static void best_grid(bytes *in, int32_t n, int32_t p, const double *t, double l
                       hs_status bounded)
 {
     next_call(in);
-    const size_t side = n > 0 ? (size_t)n : 0;
+    const size_t side = room_for(n);
     const hs_lu_grid grid = {n, p, t, link_cost};
     const hs_lu_grid_method method = (hs_lu_grid_method)pick_below(in, 5);
     hs_lu_grid_result result = {.owner = new_output(in, side * side * sizeof(int32_t)),
@@ -278,8 +281,8 @@ static void best_grid(bytes *in, int32_t n, int32_t p, const double *t, double l
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
     if (bounded) HOLDS(status == bounded && outputs_untouched(in));
     if (status) return;
-    HOLDS(method == HS_LU_GRID_BEST ? found >= HS_LU_GRID_1D1D && found <= HS_LU_GRID_CYCLIC
-                                    : found == method);
+    if (method != HS_LU_GRID_BEST) HOLDS(found == method);
+    else HOLDS(found >= HS_LU_GRID_1D1D && found <= HS_LU_GRID_CYCLIC);
     HOLDS(hs_lu_grid_certificate(n, p, t, link_cost, result.owner, NULL, &own) == HS_OK);
     HOLDS(own.value == c.value && own.bound == c.bound && c.bound <= c.value);
 }
@@ -290,27 +293,28 @@ static void grid(bytes *in)
     const int32_t p = draw_small(in, 5);
     const int32_t size = n > 0 ? n * n : 0;
     const double *t = draw_values(in, p, taste_of(in));
-    double *bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
+    double *bounds = new_output(in, room_for(n) * sizeof *bounds);
     const double link_cost = pick_below(in, 3) ? draw_value(in, taste_of(in)) : 0.0;
     hs_status bounded = hs_lu_grid_bound(n, p, t, link_cost, NULL, bounds);
     planner_status(in, bounded, 0);
     best_grid(in, n, p, t, link_cost, bounded);
     next_call(in);
-    bounds = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *bounds);
+    bounds = new_output(in, room_for(n) * sizeof *bounds);
     bounded = hs_lu_grid_bound(n, p, t, 0.0, NULL, bounds);
     const int32_t *owner = draw_indices(in, size, p);
     next_call(in);
     /* dealt by a plan: with any entries, or a chain that joins one worker after the other */
     if (pick_below(in, 2)) {
         const int32_t length = pick_below(in, 4) ? 2 * p - 1 : draw_small(in, 2 * p);
-        int32_t *plan = new_buffer(in, (size_t)(length > 0 ? length : 0) * sizeof *plan);
+        int32_t *plan = new_buffer(in, room_for(length) * sizeof *plan);
         int32_t *dealt = new_output(in, (size_t)size * sizeof *dealt);
         const int free = pick_below(in, 4) == 0;
         const int32_t *order = draw_permutation(in, p);
-        for (int32_t k = 0; k < length; k++)
-            plan[k] = free              ? pick_below(in, p + 5) - 5
-                      : k % 2 || k == 0 ? order[(k + 1) / 2 % p]
-                                        : -1 - pick_below(in, 2);
+        for (int32_t k = 0; k < length; k++) {
+            if (free) plan[k] = pick_below(in, p + 5) - 5;
+            else if (k % 2 || k == 0) plan[k] = order[(k + 1) / 2 % p];
+            else plan[k] = -1 - pick_below(in, 2);
+        }
         const hs_status status = hs_lu_grid_deal(n, p, t, plan, length, NULL, dealt);
         planner_status(in, status, 0);
         if (status) return;
@@ -322,8 +326,8 @@ static void grid(bytes *in)
         owner = dealt;
         next_call(in);
     }
-    double *loads = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *loads);
-    int64_t *traffic = new_output(in, (size_t)(n > 0 ? n : 0) * sizeof *traffic);
+    double *loads = new_output(in, room_for(n) * sizeof *loads);
+    int64_t *traffic = new_output(in, room_for(n) * sizeof *traffic);
     int64_t *received = new_output(in, (size_t)p * sizeof *received);
     const hs_status status = hs_lu_grid_evaluate(n, p, t, owner, NULL, loads, traffic, received);
     planner_status(in, status, 0);
@@ -354,19 +358,19 @@ static void grid(bytes *in)
 static void wavefront(bytes *in)
 {
     const int any = take_byte(in) > 240;
-    const int64_t rows = any ? draw_extreme(in) : draw_small(in, 30);
-    const int64_t reach = any ? draw_extreme(in) : draw_small(in, 4);
+    const int64_t rows = draw_size(in, any, 30);
+    const int64_t reach = draw_size(in, any, 4);
     const int32_t cols = draw_small(in, 9) - (take_byte(in) == 255);
     const int32_t p = draw_small(in, 5);
     const int32_t order = take_byte(in) == 255 ? 2 : pick_below(in, 2);
     const taste kind = taste_of(in);
     const double *t = draw_values(in, p, kind);
-    const size_t width = cols > 0 ? (size_t)cols : 0;
+    const size_t width = room_for(cols);
     double *bound = new_output(in, sizeof *bound);
     const hs_status bounded = hs_wavefront_bound(rows, cols, p, t, reach, NULL, bound);
     planner_status(in, bounded, 0);
     if (rows > 64) return;
-    const size_t tiles = rows > 0 ? (size_t)rows * width : 0;
+    const size_t tiles = room_for(rows) * width;
     next_call(in);
     double *makespan = new_output(in, sizeof *makespan);
     double *start = new_output(in, tiles * sizeof *start);
@@ -381,7 +385,7 @@ static void wavefront(bytes *in)
         for (int64_t i = 0; i < rows; i++)
             for (int32_t j = 0; j < cols; j++) {
                 const int64_t at = i * cols + j;
-                const int64_t below = reach < rows - 1 - i ? i + reach : rows - 1;
+                const int64_t below = i + hs__min(reach, rows - 1 - i);
                 HOLDS(end[at] >= start[at] && start[at] >= 0.0);
                 if (i > 0) HOLDS(start[at] >= end[at - cols] * (1 - 1e-12));
                 if (j > 0) HOLDS(start[at] >= end[below * cols + j - 1] * (1 - 1e-12));
@@ -405,8 +409,9 @@ static void wavefront(bytes *in)
                                  least);
     planner_status(in, status, 0);
     if (status) return;
-    HOLDS((*anew == 0 || *anew == 1) &&
-          (period ? *chosen == period : *chosen >= 1 && *chosen <= cols));
+    HOLDS(*anew == 0 || *anew == 1);
+    if (period) HOLDS(*chosen == period);
+    else HOLDS(*chosen >= 1 && *chosen <= cols);
     HOLDS(hs_wavefront_makespan(rows, cols, p, t, dealt, reach, order, NULL, &again, NULL, NULL) ==
           HS_OK);
     HOLDS(is_near(again, *least, 1e-12) && *bound * (1 - 1e-9) <= *least);
@@ -418,7 +423,8 @@ static void wavefront(bytes *in)
         hs_wavefront_best(rows, cols, p, t, (hs_wavefront_method)method, period, reach, order, NULL,
                           best, chosen, anew, proof);
     HOLDS(planned == HS_OK || planned == HS_ERROR_VALUE);
-    HOLDS(method == 2 ? planned == HS_ERROR_VALUE : planned == HS_OK || isinf(*least) || method);
+    if (method == 2) HOLDS(planned == HS_ERROR_VALUE);
+    else HOLDS(planned == HS_OK || isinf(*least) || method);
     for (int32_t j = 0; j < cols && !planned; j++)
         HOLDS(best[j] >= 0 && best[j] < p && isfinite(t[best[j]]));
     if (!planned) HOLDS(proof->bound <= proof->value);

@@ -22,11 +22,18 @@ static double least_total(int32_t rows, int32_t cols, const double *costs, int32
     return best;
 }
 
+/* Returns x[at], where x has whole numbers or doubles. */
+static double number_at(const void *x, int whole, ptrdiff_t at)
+{
+    return whole ? (double)((const int64_t *)x)[at] : ((const double *)x)[at];
+}
+
 static void assign_rows(bytes *in, int whole)
 {
     const int32_t rows = draw_small(in, MOST_ROWS);
     const int32_t cols = draw_small(in, MOST_ROWS);
     const int maximise = pick_below(in, 2);
+    const double sign = maximise ? -1.0 : 1.0;
     const int kind = pick_below(in, 4);
     const int holes = pick_below(in, 4) == 0;
     ptrdiff_t stride = cols + (const ptrdiff_t[]){0, 1, 7}[pick_below(in, 3)];
@@ -42,40 +49,41 @@ static void assign_rows(bytes *in, int whole)
             x = take_byte(in) > 200 ? draw_extreme(in)
                                     : pick_below(in, 3) * ((INT64_C(1) << 58) / 2);
         integer[e] = x;
-        real[e] = kind < 2 ? (double)x : kind == 2 ? ldexp((double)x, -40) : draw_wild(in);
-        if (holes && pick_below(in, 3) == 0) real[e] = maximise ? -INFINITY : INFINITY;
+        real[e] = (double)x;
+        if (kind == 2) real[e] = ldexp((double)x, -40);
+        if (kind == 3) real[e] = draw_wild(in);
+        if (holes && pick_below(in, 3) == 0) real[e] = sign * INFINITY;
     }
-    const ptrdiff_t origin = backwards ? (rows - 1) * stride : 0;
+    const ptrdiff_t origin = backwards && rows > 0 ? (rows - 1) * stride : 0;
     if (backwards) stride = -stride;
     int32_t *col_of_row = new_output(in, (size_t)rows * sizeof *col_of_row);
     double *row_prices = new_output(in, (size_t)rows * 8);
     double *col_prices = new_output(in, (size_t)cols * 8);
     hs_status status;
     if (whole)
-        status = hs_assign_int64(rows, cols, integer + (rows ? origin : 0), stride, maximise, NULL,
-                                 col_of_row, (int64_t *)row_prices, (int64_t *)col_prices);
+        status = hs_assign_int64(rows, cols, integer + origin, stride, maximise, NULL, col_of_row,
+                                 (int64_t *)row_prices, (int64_t *)col_prices);
     else
-        status = hs_assign(rows, cols, real + (rows ? origin : 0), stride, maximise, NULL,
-                           col_of_row, row_prices, col_prices);
+        status = hs_assign(rows, cols, real + origin, stride, maximise, NULL, col_of_row,
+                           row_prices, col_prices);
     planner_status(in, status, whole ? HS_OK : HS_ERROR_INFEASIBLE);
     if (status == HS_ERROR_VALUE || rows < 1 || cols < 1) {
         HOLDS(status == HS_ERROR_VALUE);
         return;
     }
     const int flipped = rows > cols;
-    const double sign = maximise ? -1.0 : 1.0;
+    const void *const costs = whole ? (const void *)integer : real;
     double largest = 0.0;
     for (int32_t i = 0; i < rows; i++)
         for (int32_t j = 0; j < cols; j++) {
-            const double x =
-                whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
+            const double x = number_at(costs, whole, origin + i * stride + j);
             dense[flipped ? j * rows + i : i * cols + j] = sign * x;
             if (isfinite(x)) largest = fmax(largest, fabs(x));
         }
     int possible = 0;
     int chosen = 0;
-    const double best =
-        least_total(flipped ? cols : rows, flipped ? rows : cols, dense, 0, 0, &possible);
+    const double best = least_total((int32_t)hs__min(rows, cols), (int32_t)hs__max(rows, cols),
+                                    dense, 0, 0, &possible);
     HOLDS(possible == (status == HS_OK));
     if (status) return;
     double total = 0.0;
@@ -86,16 +94,16 @@ static void assign_rows(bytes *in, int whole)
         if (j < 0) continue;
         for (int32_t k = 0; k < i; k++) HOLDS(col_of_row[k] != j);
         chosen++;
-        total += whole ? (double)integer[origin + i * stride + j] : real[origin + i * stride + j];
+        total += number_at(costs, whole, origin + i * stride + j);
     }
-    HOLDS(chosen == (rows < cols ? rows : cols));
+    HOLDS(chosen == hs__min(rows, cols));
     HOLDS(fabs(sign * total - best) <= 1e-12 * largest * MOST_ROWS);
     for (int32_t i = 0; i < rows; i++)
         for (int32_t j = 0; j < cols; j++) {
             if (whole) {
                 const __int128 rest = ((__int128)integer[origin + i * stride + j] -
                                        ((int64_t *)row_prices)[i] - ((int64_t *)col_prices)[j]) *
-                                      (maximise ? -1 : 1);
+                                      (int)sign;
                 HOLDS(rest >= 0 && (col_of_row[i] != j || rest == 0));
             } else {
                 const double rest =
@@ -103,10 +111,8 @@ static void assign_rows(bytes *in, int whole)
                 HOLDS(rest >= -1e-12 * largest && (col_of_row[i] != j || rest <= 1e-12 * largest));
             }
         }
-    for (int32_t i = 0; i < rows; i++)
-        prices += whole ? (double)((int64_t *)row_prices)[i] : row_prices[i];
-    for (int32_t j = 0; j < cols; j++)
-        prices += whole ? (double)((int64_t *)col_prices)[j] : col_prices[j];
+    for (int32_t i = 0; i < rows; i++) prices += number_at(row_prices, whole, i);
+    for (int32_t j = 0; j < cols; j++) prices += number_at(col_prices, whole, j);
     HOLDS(fabs(prices - total) <= 1e-11 * largest * MOST_ROWS);
 }
 
@@ -119,12 +125,13 @@ static void axial(bytes *in)
     const int32_t size = p > 0 ? p * p * p : 0;
     const int kind = pick_below(in, 4);
     int64_t *weights = new_buffer(in, (size_t)size * sizeof *weights);
-    for (int32_t e = 0; e < size; e++)
-        weights[e] = kind < 3              ? pick_below(in, 30)
-                     : take_byte(in) > 250 ? draw_extreme(in)
-                                           : (int64_t)(take_word(in) >> 6);
-    int32_t *columns = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *columns);
-    int32_t *tubes = new_output(in, (size_t)(p > 0 ? p : 0) * sizeof *tubes);
+    for (int32_t e = 0; e < size; e++) {
+        if (kind < 3) weights[e] = pick_below(in, 30);
+        else if (take_byte(in) > 250) weights[e] = draw_extreme(in);
+        else weights[e] = (int64_t)(take_word(in) >> 6);
+    }
+    int32_t *columns = new_output(in, room_for(p) * sizeof *columns);
+    int32_t *tubes = new_output(in, room_for(p) * sizeof *tubes);
     int64_t *total = new_output(in, sizeof *total);
     int64_t sum = 0;
     const hs_status status = hs_assign_axial(p, weights, NULL, columns, tubes, total);
@@ -147,9 +154,16 @@ static void axial(bytes *in)
 /* Returns a bound of a size that suits the other numbers, or any number. */
 static double bound_of(bytes *in, taste kind)
 {
-    return kind == WILD        ? draw_wild(in)
-           : kind == POSITIVES ? draw_positive(in)
-                               : (1 + take_byte(in)) * (pick_below(in, 2) ? 1.0 : 0.37);
+    if (kind == WILD) return draw_wild(in);
+    if (kind == POSITIVES) return draw_positive(in);
+    return (1 + take_byte(in)) * (pick_below(in, 2) ? 1.0 : 0.37);
+}
+
+/* Draws the time of a message, which is 0 in one of so many draws. */
+static double draw_message(bytes *in, taste kind, int draws)
+{
+    if (pick_below(in, draws) == 0) return 0.0;
+    return draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0);
 }
 
 static void tasks(bytes *in)
@@ -159,13 +173,11 @@ static void tasks(bytes *in)
     const taste kind = taste_of(in);
     const double bound = bound_of(in, kind);
     const double *t = draw_values(in, p, kind);
-    const double send =
-        pick_below(in, 4) ? draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
-    const double receive =
-        pick_below(in, 3) ? draw_value(in, kind) * (is_tame(kind) ? 0.25 : 1.0) : 0.0;
+    const double send = draw_message(in, kind, 4);
+    const double receive = draw_message(in, kind, 3);
     int32_t *receive_slots = NULL;
     if (pick_below(in, 2)) receive_slots = draw_indices(in, p, 8);
-    const size_t size = slots > 0 ? (size_t)p * (size_t)slots : 0;
+    const size_t size = (size_t)p * room_for(slots);
     int64_t *counts = new_output(in, size * sizeof *counts);
     hs_status status =
         hs_task_counts(bound, p, t, send, receive, slots, receive_slots, NULL, counts);
@@ -182,8 +194,7 @@ static void tasks(bytes *in)
     }
     next_call(in);
     int64_t *wanted = new_buffer(in, (size_t)p * sizeof *wanted);
-    for (int32_t i = 0; i < p; i++)
-        wanted[i] = take_byte(in) > 250 ? draw_extreme(in) : draw_small(in, 30);
+    for (int32_t i = 0; i < p; i++) wanted[i] = draw_size(in, take_byte(in) > 250, 30);
     int32_t *deadlines = new_output(in, (size_t)p * sizeof *deadlines);
     status = hs_task_deadlines(bound, p, t, send, slots, wanted, NULL, deadlines);
     planner_status(in, status, 0);
@@ -286,7 +297,7 @@ static hs_task_workers workers_of(bytes *in, int32_t p, taste kind)
 
 static hs_task_plan new_plan(bytes *in, int32_t p)
 {
-    const size_t size = (size_t)(p > 0 ? p : 0);
+    const size_t size = room_for(p);
     return (hs_task_plan){.counts = new_output(in, size * sizeof(int64_t)),
                           .send_order = new_output(in, size * sizeof(int32_t)),
                           .receive_order = new_output(in, size * sizeof(int32_t))};
@@ -324,8 +335,8 @@ static void best_tasks(bytes *in)
     const int64_t most = plan.tasks;
     next_call(in);
     hs_task_plan other = new_plan(in, p);
-    status = hs_max_tasks(&w, bound, HS_TASKS_FASTEST + (pick_below(in, 2) ? 0 : -1), NULL, NULL,
-                          &other, proof);
+    status = hs_max_tasks(&w, bound, HS_TASKS_FASTEST - 1 + pick_below(in, 2), NULL, NULL, &other,
+                          proof);
     if (status == HS_OK) {
         HOLDS(other.tasks <= most && other.bound >= most);
         check_tasks(&w, &other, bound);
@@ -344,7 +355,7 @@ static void least_time(bytes *in)
 {
     const int32_t p = draw_small(in, 3);
     const taste kind = taste_of(in);
-    const int64_t wanted = take_byte(in) > 240 ? draw_extreme(in) : draw_small(in, 30);
+    const int64_t wanted = draw_size(in, take_byte(in) > 240, 30);
     const hs_task_workers w = workers_of(in, p, kind);
     hs_task_plan plan = new_plan(in, p);
     hs_certificate *proof = new_output(in, sizeof *proof);
@@ -360,13 +371,12 @@ static void best_divisible(bytes *in)
 {
     const int32_t p = draw_small(in, 4);
     const taste kind = taste_of(in);
-    const hs_divisible_load load = {
-        .size = kind == WILD ? draw_wild(in) : draw_positive(in),
-        .p = p,
-        .cycle_times = draw_values(in, p, kind),
-        .sends = pick_below(in, 3) ? draw_values_or_zeros(in, p, kind) : NULL,
-        .receives = pick_below(in, 3) ? draw_values_or_zeros(in, p, kind) : NULL};
-    const size_t size = (size_t)(p > 0 ? p : 0);
+    hs_divisible_load load = {.size = kind == WILD ? draw_wild(in) : draw_positive(in),
+                              .p = p,
+                              .cycle_times = draw_values(in, p, kind)};
+    if (pick_below(in, 3)) load.sends = draw_values_or_zeros(in, p, kind);
+    if (pick_below(in, 3)) load.receives = draw_values_or_zeros(in, p, kind);
+    const size_t size = room_for(p);
     hs_divisible_plan plan = {.shares = new_output(in, size * sizeof(double)),
                               .send_order = new_output(in, size * sizeof(int32_t)),
                               .receive_order = new_output(in, size * sizeof(int32_t))};

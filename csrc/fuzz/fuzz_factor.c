@@ -5,16 +5,13 @@
 /* LIMIT: how large differences may be, in roundings of everything that is added up. */
 enum { LIMIT = 40 };
 
-static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
-
 /* Draws an extent near the tiles of the kernels, or near the sizes of panels and of small
  * matrices. */
 static int64_t draw_side(bytes *in, int dtype)
 {
     const hs_kernel_info kernel = kernel_of(in);
-    return draw_extent(in, pick_below(in, 3)                  ? 8
-                           : kernel.tile_rows[dtype & 1] < 48 ? kernel.tile_rows[dtype & 1]
-                                                              : 48);
+    if (pick_below(in, 3)) return draw_extent(in, 8);
+    return draw_extent(in, (int32_t)hs__min(kernel.tile_rows[dtype & 1], 48));
 }
 
 static void put_value(const matrix *x, int64_t i, int64_t j, double complex value)
@@ -52,11 +49,11 @@ static hs_factor factor_of(bytes *in, int32_t kind, const matrix *f, const matri
         x.a_row_stride = a->row_stride;
         x.a_col_stride = a->col_stride;
     }
-    const size_t rank = (size_t)(x.m < x.n ? x.m : x.n);
+    const size_t rank = (size_t)hs__min(x.m, x.n);
     if (kind == HS_LU) x.pivots = new_buffer(in, rank * sizeof *x.pivots);
     if (kind == HS_QR) x.tau = new_buffer(in, rank * size_of[x.dtype]);
     x.clear = kind == HS_CHOLESKY && pick_below(in, 2);
-    x.block = pick_below(in, 2) ? 0 : 1 + draw_small(in, 40);
+    x.block = draw_block(in);
     run->boxes.cooperative = pick_below(in, 2);
     if (x.block) {
         int32_t blocks;
@@ -86,12 +83,10 @@ static int is_factored(hs_factor *x, const matrix *f, const matrix *a, int32_t p
 static void make_definite(bytes *in, const matrix *a, int64_t bad)
 {
     const double unread = pick_below(in, 2) ? NAN : 5.0;
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = i; j < a->rows; j++)
-            put_value(a, i, j,
-                      i < j      ? unread
-                      : i == bad ? -1
-                                 : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
+    for (int64_t i = 0; i < a->rows; i++) {
+        put_value(a, i, i, i == bad ? -1 : 4 * (double)a->rows + (a->dtype >> 1) * 3 * I);
+        for (int64_t j = i + 1; j < a->rows; j++) put_value(a, i, j, unread);
+    }
     remember_values(a);
 }
 
@@ -130,11 +125,11 @@ static void check_qr(const matrix *q, const matrix *f, const matrix *a)
 {
     const int64_t m = f->rows;
     const int64_t n = f->cols;
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     const double limit = LIMIT * rounding_of(f->dtype) * (double)(m + n + 1);
     for (int64_t i = 0; i < q->cols; i++)
         for (int64_t j = 0; j <= i; j++) {
-            double complex sum = i == j ? -1 : 0;
+            double complex sum = -(i == j);
             for (int64_t k = 0; k < m; k++) sum += conj(value_at(q, k, i)) * value_at(q, k, j);
             HOLDS(cabs(sum) <= limit);
         }
@@ -156,11 +151,8 @@ static void qr(bytes *in)
     const int32_t p = 1 + pick_below(in, MOST_POOL);
     int64_t m = draw_side(in, dtype);
     int64_t n = pick_below(in, 2) ? m : draw_side(in, dtype);
-    if (pick_below(in, 12) == 0) {
-        *(pick_below(in, 2) ? &m : &n) = draw_long_extent(in) / 2;
-        *(m > n ? &n : &m) %= 9;
-    }
-    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
+    if (pick_below(in, 12) == 0) draw_thin(in, &m, &n);
+    const double fill = draw_fill(in, strange);
     const matrix f = matrix_of(in, dtype, m, n, 0, in_place ? fill : 0.0);
     const matrix other = in_place ? f : matrix_of(in, dtype, m, n, 1, fill);
     const matrix *const a = in_place ? &f : &other;
@@ -170,7 +162,9 @@ static void qr(bytes *in)
     HOLDS(x.failed == -1);
     hs_pool *const pool = pool_of(1 + pick_below(in, MOST_POOL));
     const int64_t most = m < 200 ? m : n;
-    const int64_t cols = pick_below(in, 3) ? m < n ? m : n : most ? take_byte(in) % (most + 1) : 0;
+    int64_t cols = 0;
+    if (pick_below(in, 3)) cols = hs__min(m, n);
+    else if (most) cols = take_byte(in) % (most + 1);
     const matrix q = matrix_of(in, dtype, m, cols, 0, NAN);
     const matrix c = matrix_of(in, dtype, m, pick_below(in, 20), 0, 0.0);
     HOLDS(hs_qr_multiply(pool, &x, 0, 1, q.cols, start_of(&q), q.row_stride, q.col_stride, NULL,
@@ -180,7 +174,7 @@ static void qr(bytes *in)
     const int first = pick_below(in, 2);
     /* multiplies by Q and by Q^H in either order, which must give C again */
     for (int turn = 0; turn < 2; turn++)
-        HOLDS(hs_qr_multiply(pool, &x, turn ? !first : first, 0, c.cols, start_of(&c), c.row_stride,
+        HOLDS(hs_qr_multiply(pool, &x, first ^ turn, 0, c.cols, start_of(&c), c.row_stride,
                              c.col_stride, NULL, NULL) == HS_OK);
     HOLDS(gaps_kept(&c));
     const double limit = LIMIT * rounding_of(dtype) * (double)(m + n) * 4 * sqrt((double)m);
@@ -202,17 +196,17 @@ static void triangular(bytes *in)
     const matrix t = matrix_of(in, dtype, n, n, 0, 0.0);
     const matrix b = matrix_of(in, dtype, n, cols, 0, 0.0);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            put_value(&t, i, j,
-                      i == j             ? unit       ? NAN
-                                           : singular ? 0
-                                                      : 9 + value_at(&t, i, j)
-                                  : (i < j) == upper ? value_at(&t, i, j) / (double)(4 * n)
-                                         : NAN);
+        for (int64_t j = 0; j < n; j++) {
+            double complex value = NAN; /* not read */
+            if (i == j && !unit) value = singular ? 0 : 9 + value_at(&t, i, j);
+            if (i != j && (i < j) == upper) value = value_at(&t, i, j) / (double)(4 * n);
+            put_value(&t, i, j, value);
+        }
     remember_values(&t);
     const double alpha[2] = {-0.5, 1.0};
     const int scaled = pick_below(in, 2);
-    const double complex factor = !scaled ? 1 : dtype >> 1 ? alpha[0] + I * alpha[1] : alpha[0];
+    double complex factor = 1;
+    if (scaled) factor = dtype >> 1 ? alpha[0] + I * alpha[1] : alpha[0];
     const hs_triangular x = {dtype,        n,
                              cols,         upper ? 1 + pick_below(in, 2) : 0,
                              unit,         start_of(&t),
@@ -255,7 +249,7 @@ static void inverse(bytes *in)
     HOLDS(gaps_kept(&x));
     for (int64_t i = 0; i < n && !singular; i++)
         for (int64_t j = 0; j < n; j++) {
-            double complex sum = i == j ? -1 : 0;
+            double complex sum = -(i == j);
             for (int64_t k = 0; k < n; k++) sum += value_at(&a, i, k) * value_at(&x, k, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(dtype) * (double)(n + 1));
         }

@@ -64,7 +64,7 @@ static void plan_product(bytes *in)
     double *memory = draw_values_or_zeros(in, p, kind);
     for (int32_t i = 0; i < p; i++) memory[i] *= (double)(3 * x.n * x.n);
     if (pick_below(in, 2)) x.memory = memory;
-    x.disk = take_byte(in) > 250 ? 2 : pick_below(in, 2);
+    x.disk = draw_option(in, 2);
     const hs_layers_method method = (hs_layers_method)pick_below(in, 3);
     const size_t size = (size_t)p;
     hs_layers_result found = {.counts = new_buffer(in, size * sizeof(int64_t)),
@@ -106,9 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const int none = 0;
     const int *cancel = pick_below(in, 2) ? &none : NULL;
     hs_layers problem = {.mode = any > 250 ? pick_below(in, 7) - 2 : pick_below(in, 4), .p = p};
-    problem.layers = any % 8 == 0   ? draw_extreme(in)
-                     : any % 8 == 1 ? (int64_t)(take_word(in) >> (11 + pick_below(in, 50)))
-                                    : draw_small(in, 40);
+    if (any % 8 == 0) problem.layers = draw_extreme(in);
+    else if (any % 8 == 1) problem.layers = (int64_t)(take_word(in) >> (11 + pick_below(in, 50)));
+    else problem.layers = draw_small(in, 40);
     double *compute = draw_values(in, p, kind);
     if (take_byte(in) > 220 && p > 0) compute[pick_below(in, p)] = INFINITY;
     problem.compute = compute;
@@ -118,9 +118,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
         most[i] = any % 8 < 2 ? (int64_t)(take_word(in) >> 3)
                               : draw_small(in, 40) - (take_byte(in) > 250);
     if (pick_below(in, 2)) problem.most = most;
-    const int32_t *order = pick_below(in, 3) ? draw_permutation(in, p)
-                           : any % 16 == 3   ? draw_indices(in, p, p)
-                                             : NULL;
+    /* only limits make a problem infeasible */
+    const hs_status infeasible = problem.most ? HS_ERROR_INFEASIBLE : HS_OK;
+    const int32_t *order = NULL;
+    if (pick_below(in, 3)) order = draw_permutation(in, p);
+    else if (any % 16 == 3) order = draw_indices(in, p, p);
 
     double *bound = new_output(in, sizeof *bound);
     double *shares = new_output(in, (size_t)p * sizeof *shares);
@@ -147,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     int64_t *paper = new_output(in, (size_t)p * sizeof *paper);
     double *before = new_output(in, (size_t)p * sizeof *before);
     const hs_status rounded = hs_layers_paper(&problem, order, before, paper);
-    planner_status(in, rounded, problem.most ? HS_ERROR_INFEASIBLE : 0);
+    planner_status(in, rounded, infeasible);
     double makespan = INFINITY;
     if (!rounded) {
         makespan = check_counts(in, &problem, order, paper);
@@ -162,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     int64_t *counts = new_output(in, (size_t)p * sizeof *counts);
     int *optimal = new_output(in, sizeof *optimal);
     const hs_status exact = hs_layers_exact(&problem, order, cancel, counts, optimal);
-    planner_status(in, exact, problem.most ? HS_ERROR_INFEASIBLE : 0);
+    planner_status(in, exact, infeasible);
     HOLDS(exact == status);
     if (!exact) {
         const double least = check_counts(in, &problem, order, counts);
@@ -180,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     int *proven = new_output(in, sizeof *proven);
     const hs_status searched =
         hs_layers_best(&problem, draw_small(in, 100) * 10, cancel, best_order, best, proven);
-    planner_status(in, searched, problem.most ? HS_ERROR_INFEASIBLE : 0);
+    planner_status(in, searched, infeasible);
     if (!searched) {
         HOLDS(all_different(p, best_order, p) && (*proven == 0 || *proven == 1));
         const double least = check_counts(in, &problem, best_order, best);

@@ -7,10 +7,12 @@ enum { MOST_P = 8, PIECES = 2 * MOST_P };
 
 static double aspect_of(bytes *in, taste kind)
 {
-    return kind == WILD        ? draw_wild(in)
-           : kind == POSITIVES ? draw_positive(in)
-                               : (const double[]){1, 1, 2.5, 0.1, 300}[pick_below(in, 5)];
+    if (kind == WILD) return draw_wild(in);
+    if (kind == POSITIVES) return draw_positive(in);
+    return (const double[]){1, 1, 2.5, 0.1, 300}[pick_below(in, 5)];
 }
+
+static double weight_of(const double *weights, int32_t i) { return weights ? weights[i] : 1.0; }
 
 /* Checks the zones of a floorplan: they tile the unit square with the requested areas. Returns the
  * cost; *most becomes the largest cost of one worker. */
@@ -34,7 +36,7 @@ static double check_zones(bytes *in, int32_t p, const double *areas, const doubl
     *most = 0.0;
     for (int32_t i = 0; i < p; i++) {
         total += areas[i];
-        least = areas[i] > 0.0 ? fmin(least, areas[i]) : least;
+        if (areas[i] > 0.0) least = fmin(least, areas[i]);
     }
     HOLDS(*pieces >= 1 && *pieces <= 2 * p);
     for (int32_t k = 0; k < *pieces; k++) {
@@ -57,7 +59,7 @@ static double check_zones(bytes *in, int32_t p, const double *areas, const doubl
         while (k + count < *pieces && workers[k + count] == workers[k]) count++;
         HOLDS(count <= 3);
         const double width = sqrt(aspect);
-        const double of_one = (weights ? weights[workers[k]] : 1.0) *
+        const double of_one = weight_of(weights, workers[k]) *
                               (pieces_span(a, count, 0) / width + pieces_span(a, count, 1) * width);
         sum += of_one;
         *most = fmax(*most, of_one);
@@ -88,10 +90,7 @@ static void check_tiles(bytes *in, int64_t m, int64_t n, int32_t p, const int32_
     HOLDS(covered == (__int128)m * n);
 }
 
-static int64_t draw_side(bytes *in)
-{
-    return pick_below(in, 4) ? draw_small(in, 40) : draw_extreme(in);
-}
+static int64_t draw_side(bytes *in) { return draw_size(in, pick_below(in, 4) == 0, 40); }
 
 static void check_tiling(bytes *in, int32_t p, const double *areas, const int32_t *plan,
                          int32_t length)
@@ -121,10 +120,10 @@ static void readers(bytes *in)
 {
     const int32_t p = draw_small(in, MOST_P);
     const int32_t length = draw_small(in, 2 * MOST_P) - (take_byte(in) == 255);
-    const int32_t size = length > 0 ? length : 0;
+    const int32_t size = (int32_t)room_for(length);
     const taste kind = taste_of(in);
     const double *areas = draw_values_or_zeros(in, p, kind);
-    const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
+    const double *weights = draw_values_or_null(in, p, kind);
     const double aspect = aspect_of(in, kind);
     int32_t *plan = new_buffer(in, (size_t)size * sizeof *plan);
     const int strange = take_byte(in) > 240;
@@ -156,11 +155,9 @@ static void planners(bytes *in)
     const taste kind = taste_of(in);
     const int32_t p = draw_small(in, pick_below(in, 4) ? 4 : MOST_P);
     const double *areas = draw_values_or_zeros(in, p, kind);
-    const double *weights = pick_below(in, 2) ? draw_values(in, p, kind) : NULL;
+    const double *weights = draw_values_or_null(in, p, kind);
     const double aspect = aspect_of(in, kind);
-    const int none = 0;
-    const int stop = 1;
-    const int *cancel = take_byte(in) > 250 ? &stop : pick_below(in, 2) ? &none : NULL;
+    const int *cancel = draw_cancel(in);
     const int method = pick_below(in, 10);
     int32_t *plan = new_output(in, 2 * (size_t)p * sizeof *plan);
     int32_t *length = new_output(in, sizeof *length);
@@ -182,7 +179,7 @@ static void planners(bytes *in)
     hs_status status;
     switch (method) {
     case 0: {
-        groups = pick_below(in, 2) ? draw_indices(in, p, p) : NULL;
+        if (pick_below(in, 2)) groups = draw_indices(in, p, p);
         const double group_weight = draw_value(in, kind);
         const int32_t reach = pick_below(in, 2) ? 2 + pick_below(in, 4) : 0;
         status = hs_partition_interval(p, areas, weights, aspect, order, groups, group_weight,
@@ -208,8 +205,7 @@ static void planners(bytes *in)
                                    areas, aspect, NULL, plan, length, cost);
         break;
     }
-    HOLDS(status == HS_OK || status == HS_ERROR_VALUE ||
-          (status == HS_ERROR_CANCELLED && cancel == &stop) ||
+    HOLDS(status == HS_OK || status == HS_ERROR_VALUE || is_cancelled(status, cancel) ||
           /* hulls of values over all decades may have too many points */
           (status == HS_ERROR_UNSUPPORTED && method < 3 && !is_tame(kind)));
     HOLDS(status == HS_OK || outputs_untouched(in));
@@ -220,8 +216,7 @@ static void planners(bytes *in)
     if (is_tame(kind)) {
         if (!groups) HOLDS(is_near(method == 4 ? most : measured, *cost, 1e-6));
         for (int32_t i = 0; i < p; i++) total += areas[i];
-        for (int32_t i = 0; i < p; i++)
-            bound += 2 * (weights ? weights[i] : 1.0) * sqrt(areas[i] / total);
+        for (int32_t i = 0; i < p; i++) bound += 2 * weight_of(weights, i) * sqrt(areas[i] / total);
         if (method != 4) HOLDS(*cost >= bound * (1 - 1e-9));
         /* no other guillotine partition may be better */
         if (method == 1 || (method == 4 && count <= 7 && !order)) {
@@ -243,8 +238,7 @@ static void planners(bytes *in)
     const int64_t evaluations = draw_small(in, 60);
     status = hs_partition_search(p, areas, weights, aspect, evaluations, pick_below(in, 2) * 0.001,
                                  cancel, plan, nodes, &state, &improved);
-    HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED ||
-          (status == HS_ERROR_CANCELLED && cancel == &stop));
+    HOLDS(status == HS_OK || status == HS_ERROR_UNSUPPORTED || is_cancelled(status, cancel));
     if (!status && is_tame(kind)) {
         HOLDS(improved <= measured * (1 + 1e-9));
         HOLDS(is_near(check_zones(in, p, areas, weights, aspect, plan, nodes, kind, &most),
@@ -391,7 +385,7 @@ static void tree_boxes(bytes *in, int32_t p, const double *volumes, const int32_
         for (int axis = 0; axis < 3; axis++)
             HOLDS(b[axis] >= 0.0 && b[3 + axis] >= 0.0 && b[axis] + b[3 + axis] <= 1 + 1e-12);
         sum += b[3] * b[4] * b[5];
-        total += b[3] > 0.0 ? volumes[i] : 0.0;
+        if (b[3] > 0.0) total += volumes[i];
     }
     if (!status) HOLDS(fabs(sum - 1.0) <= 1e-9);
     for (int32_t i = 0; i < p && !status && tame; i++)
@@ -433,7 +427,7 @@ static void cuboids(bytes *in)
     const double *faces = draw_values_or_zeros(in, 3, kind);
     const int32_t axes = take_byte(in) > 240 ? pick_below(in, 12) - 2 : 1 + pick_below(in, 7);
     const int32_t count = positive_areas(p, volumes);
-    const size_t nodes = p > 0 ? 2 * (size_t)p - 1 : 0;
+    const size_t nodes = room_for(2 * p - 1);
     int32_t *tree = new_output(in, nodes * sizeof *tree);
     int32_t *length = new_output(in, sizeof *length);
     int32_t *best = new_output(in, nodes * sizeof *best);
@@ -487,16 +481,21 @@ static void best_cuboids(bytes *in)
     HOLDS(status != HS_ERROR_INFEASIBLE || whole);
     if (status) return;
     HOLDS(c.bound <= c.value && isfinite(c.value));
-    HOLDS(method != HS_CUBOIDS_BEST ? found == method
-                                    : found == HS_CUBOIDS_GUILLOTINE || found == HS_CUBOIDS_SEARCH);
-    const double sides[] = {whole ? (double)x.m : 1.0, whole ? (double)x.n : 1.0,
-                            whole ? (double)x.k : 1.0};
+    if (method != HS_CUBOIDS_BEST) HOLDS(found == method);
+    else HOLDS(found == HS_CUBOIDS_GUILLOTINE || found == HS_CUBOIDS_SEARCH);
+    double sides[] = {1.0, 1.0, 1.0};
+    if (whole) {
+        sides[0] = (double)x.m;
+        sides[1] = (double)x.n;
+        sides[2] = (double)x.k;
+        for (int32_t e = 0; e < 6 * p; e++) boxes[e] = (double)cells[e];
+    }
     long double covered = 0.0;
     for (int32_t i = 0; i < p; i++) {
         long double volume = 1.0;
         for (int axis = 0; axis < 3; axis++) {
-            const double at = whole ? (double)cells[6 * i + axis] : boxes[6 * i + axis];
-            const double side = whole ? (double)cells[6 * i + 3 + axis] : boxes[6 * i + 3 + axis];
+            const double at = boxes[6 * i + axis];
+            const double side = boxes[6 * i + 3 + axis];
             HOLDS(at >= 0.0 && side >= 0.0 && at + side <= sides[axis] * (1 + 1e-12));
             volume *= side / sides[axis];
         }
@@ -509,7 +508,7 @@ static void trees(bytes *in)
 {
     const int32_t p = draw_small(in, 6);
     const int32_t length = draw_small(in, 12) - (take_byte(in) == 255);
-    const int32_t size = length > 0 ? length : 0;
+    const int32_t size = (int32_t)room_for(length);
     const taste kind = taste_of(in);
     const double *volumes = draw_values_or_zeros(in, p, kind);
     int32_t *tree = new_buffer(in, (size_t)size * sizeof *tree);
@@ -518,9 +517,8 @@ static void trees(bytes *in)
     const int strange = take_byte(in) > 240;
     for (int32_t k = 0; k < size; k++) {
         const int cut = depth >= 2 && (size - k < depth || pick_below(in, 2));
-        tree[k] = cut                  ? -1 - pick_below(in, 3)
-                  : pick_below(in, 16) ? next++
-                                       : pick_below(in, p + 1);
+        if (cut) tree[k] = -1 - pick_below(in, 3);
+        else tree[k] = pick_below(in, 16) ? next++ : pick_below(in, p + 1);
         if (strange && pick_below(in, 6) == 0)
             tree[k] = (const int32_t[]){INT32_MIN, INT32_MAX, -4, p}[pick_below(in, 4)];
         depth += cut ? -1 : 1;

@@ -95,7 +95,7 @@ DEFINE_DOT(double, dot_double)
 
 static double complex dot_product(const product *p, int64_t i, int64_t j)
 {
-    const int parts = p->x.dtype >> 1 ? 2 : 1;
+    const int parts = 1 + (p->x.dtype >> 1);
     const int64_t k = p->x.k;
     const int64_t x = parts * place_of(&p->a, i, 0);
     const int64_t y = parts * place_of(&p->b, 0, j);
@@ -105,13 +105,23 @@ static double complex dot_product(const product *p, int64_t i, int64_t j)
     double sum[2][2] = {{0.0}};
     if (k == 0) return 0;
     for (int u = 0; u < parts; u++)
-        for (int v = 0; v < parts; v++)
-            sum[u][v] = p->x.dtype & 1 ? dot_double((const double *)p->a.memory + x + u, step_x,
-                                                    (const double *)p->b.memory + y + v, step_y, k)
-                                       : dot_float((const float *)p->a.memory + x + u, step_x,
-                                                   (const float *)p->b.memory + y + v, step_y, k);
-    return p->x.conjugate ? sum[0][0] + sum[1][1] + (sum[1][0] - sum[0][1]) * I
-                          : sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
+        for (int v = 0; v < parts; v++) {
+            if (p->x.dtype & 1)
+                sum[u][v] = dot_double((const double *)p->a.memory + x + u, step_x,
+                                       (const double *)p->b.memory + y + v, step_y, k);
+            else
+                sum[u][v] = dot_float((const float *)p->a.memory + x + u, step_x,
+                                      (const float *)p->b.memory + y + v, step_y, k);
+        }
+    if (p->x.conjugate) return sum[0][0] + sum[1][1] + (sum[1][0] - sum[0][1]) * I;
+    return sum[0][0] - sum[1][1] + (sum[0][1] + sum[1][0]) * I;
+}
+
+/* Returns whether an element is not computed, because it is outside of the triangle. */
+static int is_outside(int triangle, int64_t i, int64_t j)
+{
+    if (triangle == HS_TRIANGLE_UPPER) return i > j;
+    return triangle && i < j;
 }
 
 static void check_product(const product *p)
@@ -121,22 +131,22 @@ static void check_product(const product *p)
             const int triangle = p->x.triangle;
             const int hermitian = triangle && p->x.conjugate && p->x.dtype >> 1;
             const double complex found = value_at(&p->c, i, j);
-            if (triangle == HS_TRIANGLE_UPPER ? i > j : triangle && i < j) {
+            if (is_outside(triangle, i, j)) {
                 const size_t size = size_of[p->x.dtype];
                 const size_t here = (size_t)place_of(&p->c, i, j) * size;
                 const size_t image = (size_t)place_of(&p->c, j, i) * size;
                 if (triangle != HS_TRIANGLE_MIRRORED)
                     HOLDS(!memcmp(p->c.memory + here, p->c.before + here, size));
-                else if (hermitian && is_number(found)) HOLDS(found == conj(value_at(&p->c, j, i)));
-                else
-                    HOLDS(hermitian ? !is_number(value_at(&p->c, j, i))
-                                    : !memcmp(p->c.memory + here, p->c.memory + image, size));
+                else if (!hermitian) HOLDS(!memcmp(p->c.memory + here, p->c.memory + image, size));
+                else if (is_number(found)) HOLDS(found == conj(value_at(&p->c, j, i)));
+                else HOLDS(!is_number(value_at(&p->c, j, i)));
                 continue;
             }
-            double complex wanted = p->beta == 0 ? 0 : p->beta * was_at(&p->c, i, j);
+            double complex wanted = 0;
+            if (p->beta != 0) wanted = p->beta * was_at(&p->c, i, j);
             if (p->x.k > 0 && p->alpha != 0) wanted += p->alpha * dot_product(p, i, j);
             if (hermitian && i == j) wanted = creal(wanted);
-            HOLDS(is_number(wanted) ? found == wanted : !is_number(found));
+            HOLDS(found == wanted || (!is_number(wanted) && !is_number(found)));
         }
     HOLDS(gaps_kept(&p->c) && same_bytes(&p->a) && same_bytes(&p->b));
 }
@@ -149,7 +159,8 @@ static void draw_extents(bytes *in, const hs_kernel_info *kernel, int dtype, int
     *n = draw_extent(in, kernel->tile_cols[dtype & 1]);
     *k = draw_extent(in, 16);
     const int line = pick_below(in, 8);
-    if (line < 3) *(line == 0 ? m : line == 1 ? n : k) = draw_long_extent(in);
+    int64_t *const sides[] = {m, n, k};
+    if (line < 3) *sides[line] = draw_long_extent(in);
     if (*m * *n * *k > WORK && line != 2) *k = 1 + *k % 3;
     if (*m * *n * *k > WORK && line != 1) *n = 1 + *n % 3;
     if (*m * *n * *k > WORK) *(line == 0 ? n : m) = 1;
@@ -173,7 +184,8 @@ static void add_depths(bytes *in, boxes *list, hs_box box, int32_t p)
 {
     const int64_t end = box.depth + box.length;
     for (int part = pick_below(in, 3); list->count < BOXES; part--) {
-        box.length = part > 0 ? draw_cut(in, end - box.depth) : end - box.depth;
+        box.length = end - box.depth;
+        if (part > 0) box.length = draw_cut(in, box.length);
         /* in a layered run, any worker may own a piece */
         if (p) box.worker = pick_below(in, p);
         if (p || box.length || part <= 0) list->box[list->count++] = box;
@@ -227,7 +239,8 @@ static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
     add_depths(in, list, last, 0);
     for (int32_t w = 0; w + 1 < p; w++) {
         slab.worker = w;
-        slab.height = w + 2 < p ? draw_cut(in, whole.height - slab.row) : whole.height - slab.row;
+        slab.height = whole.height - slab.row;
+        if (w + 2 < p) slab.height = draw_cut(in, slab.height);
         add_depths(in, list, slab, 0);
         slab.row += slab.height;
     }
@@ -236,8 +249,10 @@ static void tile_layers(bytes *in, boxes *list, hs_box whole, int32_t p)
 static double *draw_transfers(bytes *in, int32_t count)
 {
     double *times = new_buffer(in, 2 * (size_t)count * sizeof *times);
-    for (int32_t k = 0; k < 2 * count; k++)
-        times[k] = k % 2 ? times[k - 1] + pick_below(in, 2) * 1e-6 : pick_below(in, 3) * 1e-6;
+    for (int32_t k = 0; k < count; k++) {
+        times[2 * k] = pick_below(in, 3) * 1e-6;
+        times[2 * k + 1] = times[2 * k] + pick_below(in, 2) * 1e-6;
+    }
     if (take_byte(in) == 255 && count)
         times[pick_below(in, 2 * count)] = (const double[]){NAN, INFINITY, -1.0}[pick_below(in, 3)];
     return times;
@@ -320,7 +335,7 @@ static void gemm(bytes *in)
     }
     product x = product_or_triangle(in, dtype, m, n, k);
     n = x.x.n;
-    const double *speeds = pick_below(in, 2) ? draw_values_or_zeros(in, p, taste_of(in)) : NULL;
+    const double *speeds = draw_speeds(in, p);
     const int32_t count = hs_gemm_boxes(m, n, k, p, speeds, NULL, 0);
     HOLDS(count >= 0);
     hs_box *layers = new_output(in, (size_t)count * sizeof *layers);
@@ -359,6 +374,39 @@ static int draw_cuts(bytes *in, int64_t size, int64_t *places)
     return count;
 }
 
+/* Draws the elements along `blocks` blocks, the last of which may be smaller. */
+static int64_t draw_side(bytes *in, int64_t blocks, int64_t block)
+{
+    return (blocks - 1) * block + 1 + draw_cut(in, block - 1);
+}
+
+/* Returns how many blocks of its panels a chunk has at a time. t: layers of the product. *kept:
+ * blocks that stay. */
+static int64_t count_passing(const hs_star_chunk *chunk, int64_t t, int64_t *kept)
+{
+    const int64_t h = chunk->height;
+    const int64_t v = chunk->width;
+    int64_t layer;
+    int64_t length;
+    switch (chunk->held) {
+    case HS_STAR_HOLD_C:
+        *kept = h * v;
+        layer = h + v;
+        length = t;
+        break;
+    case HS_STAR_HOLD_A:
+        *kept = h * t;
+        layer = h + t;
+        length = v;
+        break;
+    default:
+        *kept = v * t;
+        layer = v + t;
+        length = h;
+    }
+    return chunk->buffers * layer * hs__min(chunk->depth, length);
+}
+
 static void star(bytes *in)
 {
     const hs_kernel_info kernel = kernel_of(in);
@@ -370,17 +418,14 @@ static void star(bytes *in)
         .r = 1 + pick_below(in, 4), .s = 1 + pick_below(in, 4), .t = 1 + pick_below(in, 4), .p = p};
     /* Only one side of a long block is long; the other sides are a single element. */
     const int longest = pick_below(in, 4);
-    const int64_t most = block > 20 ? 1 : 0;
-    if (most && longest != 0) platform.r = 1;
-    if (most && longest != 1) platform.s = 1;
-    if (most && longest != 2) platform.t = 1;
-    const int64_t m =
-        most && longest != 0 ? 1 : (platform.r - 1) * block + 1 + draw_cut(in, block - 1);
-    const int64_t n =
-        most && longest != 1 ? 1 : (platform.s - 1) * block + 1 + draw_cut(in, block - 1);
-    const int64_t k =
-        most && longest != 2 ? 1 : (platform.t - 1) * block + 1 + draw_cut(in, block - 1);
-    product x = product_of(in, dtype, m, n, k);
+    int64_t *const blocks[] = {&platform.r, &platform.s, &platform.t};
+    int64_t size[3];
+    for (int side = 0; side < 3; side++) {
+        const int is_short = block > 20 && longest != side;
+        if (is_short) *blocks[side] = 1;
+        size[side] = is_short ? 1 : draw_side(in, *blocks[side], block);
+    }
+    product x = product_of(in, dtype, size[0], size[1], size[2]);
     double *t = new_buffer(in, (size_t)p * sizeof *t);
     double *links = new_buffer(in, (size_t)p * sizeof *links);
     int64_t *memory = new_buffer(in, (size_t)p * sizeof *memory);
@@ -402,8 +447,6 @@ static void star(bytes *in)
     for (int64_t c = 0; c < count; c++) {
         const int64_t i = c / across;
         const int64_t j = c % across;
-        const int64_t h = rows[i + 1] - rows[i];
-        const int64_t v = cols[j + 1] - cols[j];
         const int32_t held = pick_below(in, 3);
         const int32_t buffers = 1 + pick_below(in, 2);
         const int32_t w = pick_below(in, p);
@@ -412,18 +455,11 @@ static void star(bytes *in)
                                     .buffers = buffers,
                                     .row = rows[i],
                                     .col = cols[j],
-                                    .height = h,
-                                    .width = v,
+                                    .height = rows[i + 1] - rows[i],
+                                    .width = cols[j + 1] - cols[j],
                                     .depth = 1 + pick_below(in, 4)};
-        const int64_t own = held == HS_STAR_HOLD_C   ? h * v
-                            : held == HS_STAR_HOLD_A ? h * platform.t
-                                                     : v * platform.t;
-        const int64_t layer = held == HS_STAR_HOLD_C   ? h + v
-                              : held == HS_STAR_HOLD_A ? h + platform.t
-                                                       : v + platform.t;
-        const int64_t length = held == HS_STAR_HOLD_C ? platform.t : held == HS_STAR_HOLD_A ? v : h;
-        const int64_t passes =
-            buffers * layer * (chunks[c].depth < length ? chunks[c].depth : length);
+        int64_t own;
+        const int64_t passes = count_passing(&chunks[c], platform.t, &own);
         chunks[c].ahead = held == HS_STAR_HOLD_C && after_c[w] && pick_below(in, 2);
         after_c[w] = held == HS_STAR_HOLD_C;
         if (!chunks[c].ahead) last[w] = pair[w] = passing[w] = 0;
@@ -441,7 +477,7 @@ static void star(bytes *in)
                            .chunks = chunks,
                            .order = HS_STAR_DEMAND,
                            .block = block};
-    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = draw_pace_or_null(in, p)};
     const int which = pick_below(in, 8);
     if (which & 1) run.trace.times.finish = new_buffer(in, (size_t)p * sizeof(double));
     if (which & 2) run.trace.times.busy = new_buffer(in, (size_t)p * sizeof(double));

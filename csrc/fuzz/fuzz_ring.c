@@ -8,9 +8,8 @@ enum { MOST_P = 6 };
 /* Returns a number within the documented range, or any number. */
 static double ring_value(bytes *in, taste kind)
 {
-    return kind == POSITIVES ? ldexp(1.0 + take_byte(in) / 256.0,
-                                     pick_below(in, 400) - 200 + pick_below(in, 2) * 144)
-                             : draw_value(in, kind);
+    if (kind != POSITIVES) return draw_value(in, kind);
+    return ldexp(1.0 + take_byte(in) / 256.0, pick_below(in, 400) - 200 + pick_below(in, 2) * 144);
 }
 
 static double *ring_values(bytes *in, int64_t count, taste kind)
@@ -44,14 +43,15 @@ static const double *ring_costs(bytes *in, int64_t count, taste kind)
     if (pick_below(in, 3)) return NULL;
     double *costs = ring_values(in, count, kind);
     const int share = 1 + pick_below(in, 3);
-    for (int64_t k = 0; k < count; k++) costs[k] = k % share ? 0.0 : costs[k];
+    for (int64_t k = 0; k < count; k++)
+        if (k % share) costs[k] = 0.0;
     return costs;
 }
 
 static int is_planned(hs_status status, const int *cancel)
 {
     return status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
-           (status == HS_ERROR_CANCELLED && cancel && *cancel);
+           is_cancelled(status, cancel);
 }
 
 /* Plans by any method, with some workers that cannot work. exact: the makespan of the best ring of
@@ -96,8 +96,7 @@ static void plan_rings(bytes *in, hs_ring problem, const int *cancel, double exa
     const int32_t members = draw_small(in, p);
     planner_status(in,
                    hs_ring_certificate(&problem, members, draw_indices(in, members, p),
-                                       pick_below(in, 2) ? draw_values(in, p, INTEGERS) : NULL,
-                                       NULL, any),
+                                       draw_values_or_null(in, p, INTEGERS), NULL, any),
                    HS_ERROR_INFEASIBLE);
     next_call(in);
     const int32_t room = draw_small(in, 3);
@@ -124,7 +123,8 @@ static void move_items(bytes *in, int32_t size, taste kind, const int *cancel)
     int64_t left = 0;
     for (int32_t k = 0; k < size; k++) left += counts[k] = draw_small(in, 40);
     for (int32_t k = 0; k < size; k++) {
-        counts[size + k] = k + 1 == size ? left : draw_small(in, (int32_t)left);
+        counts[size + k] = left;
+        if (k + 1 < size) counts[size + k] = draw_small(in, (int32_t)left);
         left -= counts[size + k];
     }
     if (size > 0 && take_byte(in) > 240) counts[pick_below(in, 2 * size)] = draw_extreme(in);
@@ -170,7 +170,7 @@ static void move_items(bytes *in, int32_t size, taste kind, const int *cancel)
 static void share_links(bytes *in, hs_ring problem, taste kind, const int *cancel)
 {
     enum { MOST_LINKS = 8 };
-    const int32_t p = problem.p < 5 ? problem.p : 5;
+    const int32_t p = (int32_t)hs__min(problem.p, 5);
     const int32_t nodes = p + pick_below(in, 3);
     problem.p = p;
     hs_ring_network net = {
@@ -194,7 +194,8 @@ static void share_links(bytes *in, hs_ring problem, taste kind, const int *cance
     net.hops = hops;
     if (routed || first[pairs] > room || pick_below(in, 8) == 7) {
         int64_t *any = new_buffer(in, (pairs + 1) * sizeof *any);
-        for (size_t k = 0; k <= pairs; k++) any[k] = (k ? any[k - 1] : 0) + pick_below(in, 2);
+        any[0] = pick_below(in, 2);
+        for (size_t k = 1; k <= pairs; k++) any[k] = any[k - 1] + pick_below(in, 2);
         net.first = any;
         net.hops = draw_indices(in, any[pairs], net.links);
     }
@@ -237,30 +238,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     bytes *in = &all;
     const int32_t p = draw_small(in, MOST_P);
     const taste kind = taste_of(in);
-    const int none = 0;
-    const int stop = 1;
-    const int *cancel = take_byte(in) > 250 ? &stop : pick_below(in, 2) ? &none : NULL;
+    const int *cancel = draw_cancel(in);
     if (pick_below(in, 4) == 0) {
         move_items(in, p, kind, cancel);
         bytes_end(in);
         return 0;
     }
-    hs_ring problem = {.p = p, .relays = take_byte(in) > 250 ? 2 : pick_below(in, 2)};
+    hs_ring problem = {.p = p, .relays = draw_option(in, 2)};
     problem.cycle_times = ring_values(in, p, kind);
     double *links = ring_values(in, (int64_t)p * p, kind);
     const unsigned zeros = take_byte(in);
     for (int32_t e = 0; e < p * p && zeros > 200; e++)
-        links[e] = (unsigned)e % 3 < zeros % 4 ? 0.0 : links[e];
+        if ((unsigned)e % 3 < zeros % 4) links[e] = 0.0;
     /* the diagonal is not read */
     for (int32_t i = 0; i < p && take_byte(in) % 4 == 0; i++) links[i * p + i] = NAN;
-    problem.links = pick_below(in, 8) ? links : NULL;
-    problem.link = pick_below(in, 2) ? ring_value(in, kind) : 0.0;
+    if (pick_below(in, 8)) problem.links = links;
+    if (pick_below(in, 2)) problem.link = ring_value(in, kind);
     problem.latencies = ring_costs(in, (int64_t)p * p, kind);
-    problem.latency = pick_below(in, 4) ? 0.0 : ring_value(in, kind);
+    if (pick_below(in, 4) == 0) problem.latency = ring_value(in, kind);
     problem.overheads = ring_costs(in, p, kind);
-    problem.work = ring_value(in, kind) *
-                   (is_tame(kind) ? (const double[]){1, 1, 100, 1e4}[pick_below(in, 4)] : 1.0);
-    problem.volume = pick_below(in, 8) ? ring_value(in, kind) : 0.0;
+    problem.work = ring_value(in, kind);
+    if (is_tame(kind)) problem.work *= (const double[]){1, 1, 100, 1e4}[pick_below(in, 4)];
+    if (pick_below(in, 8)) problem.volume = ring_value(in, kind);
 
     int32_t *ring = new_output(in, (size_t)p * sizeof *ring);
     int32_t *size = new_output(in, sizeof *size);
@@ -271,7 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const int32_t first = pick_below(in, 3) ? -1 : draw_small(in, p) - (take_byte(in) == 255);
     hs_status status = hs_ring_greedy(&problem, first, cancel, ring, size, makespan);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE || status == HS_ERROR_INFEASIBLE ||
-          (status == HS_ERROR_CANCELLED && cancel == &stop));
+          is_cancelled(status, cancel));
     if (!status) check_ring(in, &problem, *size, ring, greedy = *makespan);
     if (status == HS_ERROR_VALUE) HOLDS(outputs_untouched(in));
 
@@ -285,7 +284,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const hs_status search =
         hs_ring_search(&problem, draw_small(in, 5), cancel, found, &members, &state, &result);
     HOLDS(search == HS_OK || search == HS_ERROR_VALUE || search == HS_ERROR_INFEASIBLE ||
-          (search == HS_ERROR_CANCELLED && cancel == &stop));
+          is_cancelled(search, cancel));
     if (!search) {
         check_ring(in, &problem, members, found, searched = result);
         HOLDS(searched <= greedy * (1 + 1e-12));
@@ -297,7 +296,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     double *least = new_output(in, sizeof *least);
     const hs_status proof = hs_ring_exact(&problem, cancel, best, count, least);
     HOLDS(proof == HS_OK || proof == HS_ERROR_VALUE || proof == HS_ERROR_INFEASIBLE ||
-          (proof == HS_ERROR_CANCELLED && cancel == &stop));
+          is_cancelled(proof, cancel));
     if (!proof) {
         check_ring(in, &problem, *count, best, exact = *least);
         HOLDS(exact <= searched * (1 + 1e-9) && exact <= greedy * (1 + 1e-9));
@@ -312,16 +311,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     double bound = -1.0;
     const hs_status bounded = hs_ring_bound(&problem, pick_below(in, 2) ? exact : INFINITY,
                                             draw_small(in, 6), cancel, &bound);
-    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE ||
-          (bounded == HS_ERROR_CANCELLED && cancel == &stop));
+    HOLDS(bounded == HS_OK || bounded == HS_ERROR_VALUE || is_cancelled(bounded, cancel));
     if (!bounded && !proof) HOLDS(bound <= exact * (1 + 1e-9));
 
     next_call(in);
     int32_t *shortest = new_output(in, (size_t)p * sizeof *shortest);
     double *lengths = new_output(in, ((size_t)1 << p) * sizeof *lengths);
     const hs_status tour = hs_ring_shortest(&problem, cancel, shortest);
-    HOLDS(tour == HS_OK || tour == HS_ERROR_VALUE ||
-          (tour == HS_ERROR_CANCELLED && cancel == &stop));
+    HOLDS(tour == HS_OK || tour == HS_ERROR_VALUE || is_cancelled(tour, cancel));
     if (!tour) HOLDS(all_different(p, shortest, p));
     next_call(in);
     int32_t *order = new_buffer(in, (size_t)p * sizeof *order);
@@ -329,8 +326,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     const hs_status walked = hs_ring_tour(&problem, draw_small(in, 9), cancel, order, &state);
     HOLDS(walked == tour && all_different(p, order, p));
     const hs_status subsets = hs_ring_lengths(&problem, cancel, lengths);
-    HOLDS(subsets == HS_OK || subsets == HS_ERROR_VALUE ||
-          (subsets == HS_ERROR_CANCELLED && cancel == &stop));
+    HOLDS(subsets == HS_OK || subsets == HS_ERROR_VALUE || is_cancelled(subsets, cancel));
     for (int32_t i = 0; i < p && !subsets; i++)
         HOLDS((lengths[(size_t)1 << i] == 0.0) ==
               (!problem.overheads || problem.overheads[i] == 0.0));

@@ -6,14 +6,12 @@
 
 static double magnitude_of(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
-static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
-
 /* Checks P A = L U up to rounding, and that no multiplier is above 1; `a` is the given matrix. */
 static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const matrix *a)
 {
     const int64_t m = lu->m;
     const int64_t n = lu->n;
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     int64_t *order = new_buffer(in, (size_t)m * sizeof *order);
     double worst = 0.0;
     double largest = 0.0;
@@ -40,7 +38,8 @@ static void check_factors(bytes *in, const hs_factor *lu, const matrix *f, const
     HOLDS(worst <= 40.0 * rounding_of(lu->dtype) * (double)(m + n) * fmax(largest, 6.0));
     for (int64_t i = 0; i < rank; i++) {
         const int zero = value_at(f, i, i) == 0;
-        HOLDS(lu->failed < 0 ? !zero : i < lu->failed ? !zero : i > lu->failed || zero);
+        if (lu->failed < 0 || i < lu->failed) HOLDS(!zero);
+        if (i == lu->failed) HOLDS(zero);
     }
 }
 
@@ -86,28 +85,27 @@ static void factor(bytes *in)
         pick_below(in, 2) ? kernel.tile_rows[dtype & 1] : kernel.tile_cols[dtype & 1];
     int64_t m = draw_extent(in, tile);
     int64_t n = pick_below(in, 2) ? m : draw_extent(in, tile);
-    if (pick_below(in, 12) == 0) {
-        *(pick_below(in, 2) ? &m : &n) = draw_long_extent(in) / 2;
-        *(m > n ? &n : &m) %= 9;
-    }
-    const double strange =
-        take_byte(in) > 250 ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
+    if (pick_below(in, 12) == 0) draw_thin(in, &m, &n);
+    const double strange = draw_fill(in, take_byte(in) > 250);
     const int in_place = pick_below(in, 2);
     matrix f = matrix_of(in, dtype, m, n, 0, in_place ? strange : 0.0);
     matrix a = in_place ? f : matrix_of(in, dtype, m, n, 1, strange);
     hs_factor lu = {.dtype = dtype,
                     .m = m,
                     .n = n,
-                    .a = in_place ? NULL : start_of(&a),
-                    .a_row_stride = in_place ? 0 : a.row_stride,
-                    .a_col_stride = in_place ? 0 : a.col_stride,
                     .matrix = start_of(&f),
                     .row_stride = f.row_stride,
                     .col_stride = f.col_stride,
                     .failed = -7};
-    const int64_t rank = m < n ? m : n;
+    const matrix *const given = in_place ? &f : &a;
+    if (!in_place) {
+        lu.a = start_of(&a);
+        lu.a_row_stride = a.row_stride;
+        lu.a_col_stride = a.col_stride;
+    }
+    const int64_t rank = hs__min(m, n);
     lu.pivots = new_buffer(in, (size_t)rank * sizeof *lu.pivots);
-    lu.block = pick_below(in, 2) ? 0 : 1 + draw_small(in, 40);
+    lu.block = draw_block(in);
     int32_t blocks = 0;
     test_run run = {.boxes.cooperative = pick_below(in, 2)};
     hs_factor_costs costs = {.late_panel = pick_below(in, 2)};
@@ -137,11 +135,11 @@ static void factor(bytes *in)
     HOLDS(gaps_kept(&f) && (in_place || same_bytes(&a)) &&
           hs_factor_block(HS_LU, m, n, dtype, p) >= 1);
     check_run(&run, p, INT32_MAX);
-    if (strange == 0.0) check_factors(in, &lu, &f, in_place ? &f : &a);
+    if (strange == 0.0) check_factors(in, &lu, &f, given);
     for (int64_t i = 0; i < rank; i++) HOLDS(lu.pivots[i] >= i && lu.pivots[i] < m);
     if (m == n)
         check_solution(in, pool_of(1 + pick_below(in, MOST_POOL)), &lu,
-                       strange == 0.0 ? in_place ? &f : &a : NULL, dtype);
+                       strange == 0.0 ? given : NULL, dtype);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -197,7 +195,8 @@ static void slices(bytes *in)
     int64_t left = n;
     for (int32_t k = 0; k < x.size; k++) {
         ring[k] = all[k];
-        widths[k] = k + 1 == x.size ? left : 1 + (left > 1 ? take_byte(in) % (left - 1) : 0);
+        widths[k] = left;
+        if (k + 1 < x.size) widths[k] = 1 + (left > 1 ? take_byte(in) % (left - 1) : 0);
         left -= widths[k];
     }
     if (take_byte(in) > 250)
@@ -205,7 +204,7 @@ static void slices(bytes *in)
     if (take_byte(in) > 250) ring[0] = (int32_t)draw_extreme(in);
     x.ring = ring;
     x.widths = widths;
-    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = draw_pace_or_null(in, p)};
     draw_run(in, &run, p);
     if (run.options.pace && pick_below(in, 2)) {
         double *exchange = new_buffer(in, 2 * (size_t)x.size * sizeof *exchange);
@@ -249,6 +248,14 @@ static int64_t tile_at(int64_t element, int64_t size, int64_t tiles)
     return -1;
 }
 
+/* Checks that a tile, if there is one, is finished. */
+static void check_done(watched *w, int64_t along, int64_t across)
+{
+    if (along < 0 || across < 0) return;
+    const int64_t *tile = w->axis ? &w->done[along][across] : &w->done[across][along];
+    HOLDS(__atomic_load_n(tile, __ATOMIC_ACQUIRE) > 0);
+}
+
 static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     watched *w = context;
@@ -262,13 +269,8 @@ static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, 
     const int64_t length = w->axis ? w->rows : w->cols;
     /* finished before: the previous tile of the line, and the last tile needed of the previous
      * line */
-    for (int64_t before = 0; before < 2; before++) {
-        const int64_t a =
-            before ? (along + w->reach < length - 1 ? along + w->reach : length - 1) : along - 1;
-        const int64_t b = before ? across - 1 : across;
-        if (a < 0 || b < 0) continue;
-        HOLDS(__atomic_load_n(w->axis ? &w->done[a][b] : &w->done[b][a], __ATOMIC_ACQUIRE) > 0);
-    }
+    check_done(w, along - 1, across);
+    check_done(w, hs__min(along + w->reach, length - 1), across - 1);
     HOLDS(__atomic_fetch_add(&w->done[i][j], height * width, __ATOMIC_RELEASE) == 0);
 }
 
@@ -287,11 +289,11 @@ static void wavefront(bytes *in)
                       .cols = (int32_t)w.cols,
                       .axis = w.axis,
                       .reach = w.reach,
-                      .order = take_byte(in) > 250 ? 2 : pick_below(in, 2),
+                      .order = draw_option(in, 2),
                       .tile = watch_tile,
                       .context = &w};
     x.owner = draw_indices(in, w.axis ? w.cols : w.rows, p);
-    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = draw_pace_or_null(in, p)};
     draw_run(in, &run, p);
     const hs_status status = run_wavefront(pool_of(p), &x, &run);
     HOLDS(status == HS_OK || status == HS_ERROR_VALUE);
@@ -315,10 +317,9 @@ static void stencil(bytes *in)
                     .data = start_of(&x),
                     .row_stride = x.row_stride,
                     .col_stride = x.col_stride};
+    const double neutral = s.rule == HS_SUM ? 0.0 : INFINITY;
     for (int k = 0; k < 9; k++)
-        s.weights[k] = pick_below(in, 3)  ? 0.25 * pick_below(in, 9)
-                       : s.rule == HS_SUM ? 0.0
-                                          : INFINITY;
+        s.weights[k] = pick_below(in, 3) ? 0.25 * pick_below(in, 9) : neutral;
     if (m == 0 || n == 0) return;
     const int64_t row = pick_below(in, (int)m);
     const int64_t col = pick_below(in, (int)n);
@@ -328,15 +329,13 @@ static void stencil(bytes *in)
     for (int64_t e = 0; e < m * n; e++) old[e] = creal(value_at(&x, e / n, e % n));
     for (int64_t i = row; i < row + height; i++)
         for (int64_t j = col; j < col + width; j++) {
-            double own = s.rule == HS_SUM ? 0.0 : INFINITY;
+            double own = neutral;
             for (int k = 0; k < 9; k++) {
                 const int64_t a = i + k / 3 - 1;
                 const int64_t b = j + k % 3 - 1;
-                if (a < 0 || b < 0 || a >= m || b >= n ||
-                    s.weights[k] == (s.rule == HS_SUM ? 0.0 : INFINITY))
-                    continue;
-                own = s.rule == HS_SUM ? own + s.weights[k] * old[a * n + b]
-                                       : fmin(own, old[a * n + b] + s.weights[k]);
+                if (a < 0 || b < 0 || a >= m || b >= n || s.weights[k] == neutral) continue;
+                if (s.rule == HS_SUM) own += s.weights[k] * old[a * n + b];
+                else own = fmin(own, old[a * n + b] + s.weights[k]);
                 if (dtype == HS_FLOAT32) own = (float)own;
             }
             old[i * n + j] = own;

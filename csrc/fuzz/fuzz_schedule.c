@@ -18,10 +18,9 @@ static hs_matmul draw_product(bytes *in, taste kind)
 {
     const int any = take_byte(in);
     const int32_t p = any > 250 ? -1 : draw_small(in, MOST_P);
-    const size_t workers = p > 0 ? (size_t)p : 0;
+    const size_t workers = room_for(p);
     int64_t size[3];
-    for (int axis = 0; axis < 3; axis++)
-        size[axis] = any % 32 == 1 ? draw_extreme(in) : draw_small(in, 60);
+    for (int axis = 0; axis < 3; axis++) size[axis] = draw_size(in, any % 32 == 1, 60);
     hs_matmul x = {.m = size[0], .n = size[1], .k = size[2], .p = p};
     x.cycle_times = draw_values(in, (int64_t)workers, kind);
     if (pick_below(in, 2)) x.link_costs = draw_values_or_zeros(in, (int64_t)workers, kind);
@@ -104,10 +103,13 @@ static void check_messages(bytes *in, planned *plan, int torus, const int64_t *g
     double *sent = new_output(in, (size_t)plan->count * sizeof *sent);
     hs_message *messages = new_output(in, ROOM * sizeof *messages);
     int64_t *count = new_output(in, sizeof *count);
-    const hs_status status = torus ? hs_matmul_torus(&plan->product, plan->count, plan->boxes, ROOM,
-                                                     sent, messages, count)
-                                   : hs_matmul_owners(&plan->product, plan->count, plan->boxes,
-                                                      groups, NULL, ROOM, sent, messages, count);
+    hs_status status;
+    if (torus)
+        status =
+            hs_matmul_torus(&plan->product, plan->count, plan->boxes, ROOM, sent, messages, count);
+    else
+        status = hs_matmul_owners(&plan->product, plan->count, plan->boxes, groups, NULL, ROOM,
+                                  sent, messages, count);
     HOLDS(status == HS_OK);
     if (*count > ROOM) return;
     double total = 0.0;
@@ -133,7 +135,7 @@ static void zones(bytes *in)
     const hs_matmul x = draw_product(in, kind);
     planned plan = open_plan(in, &x);
     int64_t *count = new_output(in, sizeof *count);
-    const int32_t pieces = x.p > 0 ? x.p : 0;
+    const int32_t pieces = (int32_t)room_for(x.p);
     int32_t *workers = draw_indices(in, pieces, pieces);
     int64_t *rects = new_buffer(in, 4 * (size_t)pieces * sizeof *rects);
     int64_t from = 0;
@@ -189,7 +191,7 @@ static void triangle(bytes *in)
 
 static hs_layer_sum open_sum(bytes *in, int32_t p)
 {
-    const size_t workers = p > 0 ? (size_t)p : 0;
+    const size_t workers = room_for(p);
     return (hs_layer_sum){.rows = new_output(in, (workers + 1) * sizeof(int64_t)),
                           .sent = new_output(in, workers * sizeof(double)),
                           .flops = new_output(in, workers * sizeof(double))};
@@ -238,7 +240,7 @@ static void best(bytes *in)
 {
     enum { ROOM = 3000 };
     const hs_matmul x = draw_product(in, taste_of(in));
-    const int32_t p = x.p > 0 ? x.p : 0;
+    const int32_t p = (int32_t)room_for(x.p);
     planned plan = open_plan(in, &x);
     const hs_matmul_options options = {.method = pick_below(in, HS_MATMUL_METHODS + 2) - 1,
                                        .block = draw_small(in, 9) - (take_byte(in) > 250),
@@ -283,8 +285,8 @@ static void domains(bytes *in)
 {
     const int any = take_byte(in);
     const int32_t count = draw_small(in, MOST_P);
-    const int64_t rows = any % 8 ? draw_small(in, 100) : draw_extreme(in);
-    const int64_t cols = any % 8 ? draw_small(in, 100) : draw_extreme(in);
+    const int64_t rows = draw_size(in, any % 8 == 0, 100);
+    const int64_t cols = draw_size(in, any % 8 == 0, 100);
     const double *speeds = draw_values_or_zeros(in, count, taste_of(in));
     int64_t *rects = new_output(in, 4 * (size_t)count * sizeof *rects);
     const hs_status status = hs_domain_zones(rows, cols, draw_small(in, 9), draw_small(in, 9),
@@ -308,14 +310,14 @@ static void dynamic(bytes *in)
     enum { MOST_TASKS = 9 * 9 * 9 };
     const int any = take_byte(in);
     const int32_t p = any > 250 ? -1 : draw_small(in, MOST_P);
-    const size_t workers = p > 0 ? (size_t)p : 0;
+    const size_t workers = room_for(p);
     const taste kind = taste_of(in);
     const double moments[] = {draw_value(in, kind), draw_value(in, kind)};
     const hs_speed_changes changes = {pick_below(in, 3), moments,
                                       draw_values(in, 2 * (int64_t)workers, kind)};
     const hs_dynamic x = {.p = p,
                           .cycle_times = draw_values(in, (int64_t)workers, kind),
-                          .n = any % 32 == 1 ? draw_extreme(in) : draw_small(in, 9),
+                          .n = draw_size(in, any % 32 == 1, 9),
                           .kind = pick_below(in, 16) ? pick_below(in, 2) : pick_below(in, 4) - 1,
                           .method = pick_below(in, HS_DYNAMIC_METHODS + 2) - 1,
                           .beta = pick_below(in, 4) ? draw_small(in, 7) : draw_wild(in),

@@ -5,8 +5,6 @@
 /* LIMIT: how large differences may be, in roundings of everything that is added up. */
 enum { LIMIT = 40, MOST_RANK = 3 };
 
-static double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
-
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -37,9 +35,15 @@ static stacked stack_of(bytes *in, const shape *s, int dtype, int64_t rows, int6
 {
     const int beside = pick_below(in, 2);
     const int backwards = pick_below(in, 2);
-    stacked x = {.all = matrix_of(in, dtype, beside ? rows : rows * s->items,
-                                  beside ? cols * s->items : cols, 0, fill)};
-    int64_t step = beside ? cols * x.all.col_stride : rows * x.all.row_stride;
+    stacked x = {.shared = 0};
+    int64_t step;
+    if (beside) {
+        x.all = matrix_of(in, dtype, rows, cols * s->items, 0, fill);
+        step = cols * x.all.col_stride;
+    } else {
+        x.all = matrix_of(in, dtype, rows * s->items, cols, 0, fill);
+        step = rows * x.all.row_stride;
+    }
     if (s->items == 1) step = 0;
     for (int32_t k = 0; k < s->rank; k++) {
         const int32_t d = backwards ? k : s->rank - 1 - k;
@@ -158,7 +162,7 @@ static void check_lu(bytes *in, const problem *p, int64_t item)
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->m; j++) {
             double complex sum = -a_at(p, item, order[i], j);
-            for (int64_t l = 0; l <= (i < j ? i : j); l++)
+            for (int64_t l = 0; l <= hs__min(i, j); l++)
                 sum += (l == i ? 1 : c_at(p, item, i, l)) * c_at(p, item, l, j);
             HOLDS(cabs(sum) <= LIMIT * rounding_of(p->dtype) * 12 * (double)(p->m + 1));
         }
@@ -204,8 +208,9 @@ static void check_item(bytes *in, const problem *p, int64_t item, int64_t zero)
 static void draw_item(bytes *in, problem *p, int operation)
 {
     const double complex scalars[] = {1, 1, 0, -1, 2, 0.5, I, 1 - I};
-    const double complex alpha = scalars[pick_below(in, p->dtype >> 1 ? 8 : 6)];
-    const double complex beta = scalars[pick_below(in, p->dtype >> 1 ? 8 : 6)];
+    const int count = p->dtype >> 1 ? 8 : 6; /* the last two are complex */
+    const double complex alpha = scalars[pick_below(in, count)];
+    const double complex beta = scalars[pick_below(in, count)];
     p->x = (hs_stack){.operation = operation,
                       .rank = p->s.rank,
                       .size = p->s.size,
@@ -254,15 +259,17 @@ static void stack(bytes *in)
     const int64_t shift = p.m ? take_byte(in) % p.m : 0;
     if (operation) make_regular(&p, p.m ? zero_item : -1, p.m ? take_byte(in) % p.m : 0, shift);
     const int32_t workers = 1 + pick_below(in, MOST_POOL);
-    const double *speeds =
-        pick_below(in, 2) ? draw_values_or_zeros(in, workers, taste_of(in)) : NULL;
+    const double *speeds = draw_speeds(in, workers);
     test_run run = {0};
     draw_run(in, &run, workers);
     const hs_status status = hs_run_stack(pool_of(workers), &p.x, speeds, &run.options, &run.trace);
     HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && speeds));
     HOLDS((p.in_place || same_bytes(&p.a.all)) && (!p.x.b_steps || same_bytes(&p.b.all)));
-    HOLDS(status ? same_bytes(&p.c.all) : gaps_kept(&p.c.all));
-    if (status) return;
+    if (status) {
+        HOLDS(same_bytes(&p.c.all));
+        return;
+    }
+    HOLDS(gaps_kept(&p.c.all));
     check_run(&run, workers, p.s.items);
     for (int64_t item = 0; item < p.s.items; item++) check_item(in, &p, item, shift);
 }
@@ -284,7 +291,7 @@ static void check_tall(const matrix *a, const matrix *q, const matrix *r, const 
         }
     for (int64_t j = 0; j < n; j++) {
         for (int64_t l = 0; l <= j; l++) {
-            double complex sum = l == j ? -1 : 0;
+            double complex sum = -(l == j);
             for (int64_t i = 0; i < m; i++) sum += conj(value_at(q, i, l)) * value_at(q, i, j);
             HOLDS(cabs(sum) <= limit);
         }
@@ -315,7 +322,7 @@ static void tall(bytes *in)
     const int64_t k = n ? pick_below(in, 4) : 0;
     const int64_t m =
         n + (pick_below(in, 6) ? draw_extent(in, 24) : draw_long_extent(in) % (n < 5 ? 3000 : 700));
-    const double fill = strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
+    const double fill = draw_fill(in, strange);
     const matrix a = matrix_of(in, dtype, m, n, 1, fill);
     const matrix b = matrix_of(in, dtype, m, k, 1, 0.0);
     const matrix q = matrix_of(in, dtype, m, n, 0, NAN);
@@ -347,7 +354,7 @@ static void tall(bytes *in)
         x.c_col_stride = c.col_stride;
     }
     if (pick_below(in, 2)) x.residuals = new_buffer(in, (size_t)k * sizeof *x.residuals);
-    test_run run = {.options.pace = pick_below(in, 2) ? draw_pace(in, p) : NULL};
+    test_run run = {.options.pace = draw_pace_or_null(in, p)};
     draw_run(in, &run, p);
     const hs_status status = hs_tall_qr(pool_of(p), &x, &run.options, &run.trace);
     HOLDS(status == HS_OK || (status == HS_ERROR_VALUE && run.options.pace));
@@ -356,8 +363,10 @@ static void tall(bytes *in)
     if (status) return;
     check_run(&run, p, INT32_MAX);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++)
-            HOLDS(i == j ? strange || cimag(value_at(&r, i, j)) == 0 : value_at(&r, i, j) == 0);
+        for (int64_t j = 0; j <= i; j++) {
+            if (i == j) HOLDS(strange || cimag(value_at(&r, i, j)) == 0);
+            else HOLDS(value_at(&r, i, j) == 0);
+        }
     if (with_q && !strange) check_tall(&a, &q, &r, &b, &c, x.residuals);
 }
 

@@ -22,8 +22,7 @@ static hs_star star_of(bytes *in, taste kind)
         t[i] = star_value(in, kind);
         links[i] = pick_below(in, 4) ? star_value(in, kind) : 0.0;
     }
-    for (int32_t i = 0; i < star.p; i++)
-        memory[i] = take_byte(in) > 250 ? draw_extreme(in) : draw_small(in, 80);
+    for (int32_t i = 0; i < star.p; i++) memory[i] = draw_size(in, take_byte(in) > 250, 80);
     if (take_byte(in) > 250)
         *(pick_below(in, 2) ? &star.r : &star.t) =
             draw_extreme(in) & ~(INT64_C(0xFFFFFFFF) * pick_below(in, 2));
@@ -140,7 +139,7 @@ static void simulate(bytes *in)
         }
     }
     if (!small_enough(&star)) return; /* too many messages */
-    const int32_t order = take_byte(in) > 250 ? 6 : pick_below(in, 6);
+    const int32_t order = draw_option(in, 6);
     const int32_t length = draw_small(in, 60);
     run_simulation(in, &star, count, chunks, order, length, draw_indices(in, length, star.p),
                    pick_below(in, 2));
@@ -152,9 +151,9 @@ static void plan(bytes *in)
     const hs_star star = star_of(in, kind);
     const int32_t method = 1 + pick_below(in, take_byte(in) > 250 ? 12 : 9);
     const int32_t eager = pick_below(in, 2);
-    const int32_t variant = method == HS_STAR_HET ? pick_below(in, 18) - 2
-                            : take_byte(in) > 250 ? 1
-                                                  : HS_STAR_ALL;
+    int32_t variant = HS_STAR_ALL;
+    if (method == HS_STAR_HET) variant = pick_below(in, 18) - 2;
+    else if (take_byte(in) > 250) variant = 1;
     const size_t p = (size_t)star.p;
     hs_star_summary *summary = new_output(in, sizeof *summary);
     hs_star_summary again;
@@ -253,10 +252,9 @@ static void exact(bytes *in)
     for (int32_t i = 0; i < star.p; i++) {
         const int64_t mu = hs_star_side(star.memory[i], HS_STAR_DOUBLE);
         HOLDS(mu >= 0 && (mu == 0 || mu > 3e9 || mu * mu + 4 * mu <= star.memory[i]));
-        if (mu > 0 && star.r > 0)
-            parts = (star.r + mu - 1) / mu > parts ? (star.r + mu - 1) / mu : parts;
+        if (mu > 0 && star.r > 0) parts = hs__max(parts, hs__ceil_div(star.r, mu));
     }
-    const int64_t most = (star.s > 0 ? star.s : 0) * parts;
+    const int64_t most = hs__max(star.s, 0) * parts;
     const int64_t entries = most * (star.t + 2);
     int64_t *count = new_output(in, sizeof *count);
     int64_t *length = new_output(in, sizeof *length);
@@ -370,7 +368,7 @@ static void lu(bytes *in)
     hs_star_options options = draw_options(in, 11);
     if (options.method <= HS_STAR_BEST || options.method == HS_STAR_SEARCH)
         options.method = HS_STAR_ODDOML;
-    const size_t most = x.n > 0 ? (size_t)x.n : 1;
+    const size_t most = (size_t)hs__max(x.n, 1);
     int64_t *width = new_output(in, sizeof *width);
     int64_t *own = new_output(in, most * sizeof *own);
     hs_star_decision *products = new_output(in, most * sizeof *products);

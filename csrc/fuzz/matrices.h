@@ -33,13 +33,36 @@ static inline int64_t draw_extent(bytes *in, int32_t tile)
     const int kind = pick_below(in, 12);
     if (kind < 3) return kind;
     if (kind < 6) return tile - 4 + kind;
-    return kind < 8 ? 2 * tile - 6 + kind : kind == 8 ? 3 * tile + 2 : pick_below(in, 64);
+    if (kind < 8) return 2 * tile - 6 + kind;
+    return kind == 8 ? 3 * tile + 2 : pick_below(in, 64);
 }
 
 /* Draws a long extent: a line of so many doubles takes about one page, or more. */
 static inline int64_t draw_long_extent(bytes *in)
 {
     return (const int64_t[]){513, 512, 511, 1024, 600, 1025, 2049, 777}[pick_below(in, 8)];
+}
+
+/* Makes one side of a matrix long and the other one short. */
+static inline void draw_thin(bytes *in, int64_t *m, int64_t *n)
+{
+    *(pick_below(in, 2) ? m : n) = draw_long_extent(in) / 2;
+    *(*m > *n ? n : m) %= 9;
+}
+
+/* Draws the size of the blocks of a factorisation. 0: the engine chooses it. */
+static inline int64_t draw_block(bytes *in)
+{
+    return pick_below(in, 2) ? 0 : 1 + draw_small(in, 40);
+}
+
+/* Returns the distance from 1 to the next number of a type. */
+static inline double rounding_of(int dtype) { return dtype & 1 ? 0x1p-52 : 0x1p-23; }
+
+/* Returns an unusual number to fill a matrix with, or 0: matrix_of() draws small integers. */
+static inline double draw_fill(bytes *in, int strange)
+{
+    return strange ? (const double[]){NAN, INFINITY, 1e300}[pick_below(in, 3)] : 0.0;
 }
 
 typedef struct {
@@ -70,10 +93,9 @@ static inline double complex was_at(const matrix *x, int64_t i, int64_t j)
  * any number. */
 static inline int64_t any_stride(bytes *in, int64_t size, int64_t stride)
 {
-    return size > 1 || pick_below(in, 2)
-               ? stride
-               : (const int64_t[]){
-                     1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)}[pick_below(in, 6)];
+    static const int64_t any[] = {1, 0, -1, 7, INT64_C(1) << 40, -(INT64_C(1) << 40)};
+    if (size > 1 || pick_below(in, 2)) return stride;
+    return any[pick_below(in, 6)];
 }
 
 /* Makes a matrix of small integers, so that sums are exact, or of `fill` everywhere. An input may
@@ -118,13 +140,15 @@ static inline matrix matrix_of(bytes *in, int dtype, int64_t rows, int64_t cols,
     x.before = new_buffer(in, size);
     uint32_t state = take_byte(in);
     /* a prime, so that lines differ */
-    const int64_t period = x.elements < 1021 ? x.elements : 1021;
+    const int64_t period = hs__min(x.elements, 1021);
     for (int64_t e = 0; e < period; e++) {
         state = state * 1664525u + 1013904223u;
-        set(x.memory, dtype, e,
-            fill != 0.0
-                ? fill
-                : (int)(state >> 16) % 7 - 3 + (dtype >> 1 ? I * ((int)(state >> 24) % 5 - 2) : 0));
+        double complex value = fill;
+        if (fill == 0.0) {
+            value = (int)(state >> 16) % 7 - 3;
+            if (dtype >> 1) value += I * ((int)(state >> 24) % 5 - 2);
+        }
+        set(x.memory, dtype, e, value);
     }
     for (size_t done = (size_t)period * size_of[dtype]; done < size; done *= 2)
         memcpy(x.memory + done, x.memory, done < size - done ? done : size - done);
@@ -179,6 +203,18 @@ static inline double *draw_pace(bytes *in, int32_t p)
     for (int32_t i = 0; i < p; i++)
         if (pace[i] > 1e-11) pace[i] = INFINITY;
     return pace;
+}
+
+/* Returns draw_pace(), or NULL as often. */
+static inline double *draw_pace_or_null(bytes *in, int32_t p)
+{
+    return pick_below(in, 2) ? draw_pace(in, p) : NULL;
+}
+
+/* Draws speeds, some of them 0, or NULL. */
+static inline const double *draw_speeds(bytes *in, int32_t p)
+{
+    return pick_below(in, 2) ? draw_values_or_zeros(in, p, taste_of(in)) : NULL;
 }
 
 static inline void check_run(const test_run *run, int32_t p, int64_t boxes)

@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 
 enum { WIDE = 4096 };
 
@@ -96,7 +97,7 @@ void hs__table_prepend(const hs__layer_worker *worker, const hs__layer_table *ne
             *best = fmin(*best, least[0]);
             continue;
         }
-        const int64_t limit = m < next->high ? m : next->high;
+        const int64_t limit = hs__min(m, next->high);
         while (full < limit && (double)(m - full - 1) * tail >= least[full + 1 - low]) full++;
         while (seen < limit) {
             const double latest = least[++seen - low];
@@ -122,7 +123,7 @@ double hs__table_choose(const hs__layer_worker *worker, const hs__layer_table *n
                         int64_t *left)
 {
     double best = INFINITY;
-    const int64_t limit = m < next->low ? next->low : m < next->high ? m : next->high;
+    const int64_t limit = m < next->low ? next->low : hs__min(m, next->high);
     for (int64_t rest = hs__max(next->low, m - worker->most); rest <= limit; rest++) {
         const double k = rest < m ? (double)(m - rest) : 0.0;
         const double time =
@@ -144,7 +145,7 @@ hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_
     for (int64_t k = 0; k < count; k++) {
         const int64_t size = hs__table_size(&tables[k]);
         states += size;
-        widest = size > widest ? size : widest;
+        widest = hs__max(widest, size);
     }
     if (states > s->states) {
         free(s->numbers);
@@ -156,7 +157,7 @@ hs_status hs__layer_reserve(hs__layer_solver *s, int64_t count, const hs__layer_
         s->queue = malloc((size_t)widest * sizeof *s->queue);
         s->widest = s->queue ? widest : 0;
     }
-    return s->numbers && s->queue ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(s->numbers && s->queue);
 }
 
 static int64_t states_of(const hs__layer_solver *s, int32_t q)
@@ -267,7 +268,7 @@ hs_status hs__layer_fill(hs__layer_solver *s, int32_t q, const hs__layer_worker 
 void hs__layer_drop(int64_t excess, int32_t q, int64_t *counts)
 {
     for (int32_t d = q; d-- > 0 && excess > 0;) {
-        const int64_t less = counts[d] < excess ? counts[d] : excess;
+        const int64_t less = hs__min(counts[d], excess);
         counts[d] -= less;
         excess -= less;
     }

@@ -7,6 +7,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "layers/exact.h"
 
 enum { MOST_ALL = 20, MOST_FAR = 64, MOST_SETS = 1 << 16, NEAR = 3, CLOSED = -1 };
@@ -226,7 +227,7 @@ static hs_status search_orders(hs__layer_solver *s, int32_t q, hs__layer_worker 
     enum { LINKS, TAILS, MOVES, STARTS };
     hs__layer_worker *other = malloc((size_t)q * sizeof *other);
     int64_t *layers = malloc((size_t)q * sizeof *layers);
-    hs_status status = other && layers ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(other && layers);
     bool proven = false;
     if (!status) {
         memcpy(s->sorted, workers, (size_t)q * sizeof *workers);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/order.h"
+#include "core/status.h"
 #include "layers/layers.h"
 
 enum { SEARCH_WORK = 3000000 }; /* of hs_layers_best: half a second at most */
@@ -41,7 +41,7 @@ static hs_status open_space(int32_t p, space *s)
     *s = (space){.times = malloc(5 * (size_t)p * sizeof *s->times),
                  .most = malloc((size_t)p * sizeof *s->most),
                  .order = malloc((size_t)p * sizeof *s->order)};
-    return s->times && s->most && s->order ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(s->times && s->most && s->order);
 }
 
 static void close_space(space *s)
@@ -132,7 +132,8 @@ static hs_status plan_layers(const hs_layers *x, hs_layers_method method, const 
         status = hs_layers_schedule(x, order, counts, times, times + p, times + 2 * (size_t)p,
                                     &makespan);
     if (!status) status = hs_layers_bound(x, cancel, &bound);
-    return status ? status : certify_layers(x, method, exact, makespan, bound, certificate);
+    if (status) return status;
+    return certify_layers(x, method, exact, makespan, bound, certificate);
 }
 
 /* ---- one product ----------------------------------------------------------------------------- */
@@ -242,7 +243,8 @@ hs_status hs_layers_batch(hs_layers_method method, int64_t rows, const hs_layers
     hs_layers_product one = *products;
     for (int64_t row = 0; row < rows && !status; row++) {
         hs_certificate certificate;
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED : describe_layers(&one, &s, &x);
+        status = hs__check_cancel(cancel);
+        if (!status) status = describe_layers(&one, &s, &x);
         if (!status)
             status = plan_layers(&x, method, cancel, s.order, counts + row * p,
                                  s.times + 2 * (size_t)p, &certificate);

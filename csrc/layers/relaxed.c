@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/status.h"
 #include "layers/layers.h"
 
 double hs__layers_rate(int32_t q, const hs__layer_worker *workers, double *shares)
@@ -349,7 +350,7 @@ static hs_status solve_relaxation(const hs_layers *problem, bool any, int32_t q,
     }
     hs__layer_curve room[2] = {hs__layers_curve(2 * (int64_t)q + 1),
                                hs__layers_curve(2 * (int64_t)q + 1)};
-    const hs_status status = room[0].layers && room[1].layers ? HS_OK : HS_ERROR_MEMORY;
+    const hs_status status = hs__check_memory(room[0].layers && room[1].layers);
     if (!status) *time = hs__layers_shares(layers, q, workers, room, shares);
     free(room[0].layers);
     free(room[1].layers);
@@ -366,7 +367,7 @@ hs_status hs_layers_relaxed(const hs_layers *problem, const int32_t *order, doub
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     double *own = malloc(p * sizeof *own);
     double time = 0.0;
-    status = workers && own ? HS_OK : HS_ERROR_MEMORY;
+    status = hs__check_memory(workers && own);
     if (!status) {
         const int32_t q = hs__layers_open(problem, order, workers);
         status = solve_relaxation(problem, !order, q, workers, own, &time);
@@ -388,7 +389,7 @@ hs_status hs_layers_bound(const hs_layers *problem, const int *cancel, double *b
     const size_t p = (size_t)problem->p;
     hs__layer_worker *workers = malloc(p * sizeof *workers);
     int64_t *counts = malloc(p * sizeof *counts);
-    status = workers && counts ? HS_OK : HS_ERROR_MEMORY;
+    status = hs__check_memory(workers && counts);
     if (!status)
         status = hs__layers_apart(problem->layers, hs__layers_open(problem, NULL, workers), workers,
                                   cancel, counts, &apart);
@@ -412,5 +413,6 @@ hs_status hs_layers_certificate(const hs_layers *problem, const int32_t *order,
         hs_layers_schedule(problem, order, counts, times, times + p, times + 2 * p, &value);
     free(times);
     if (!status) status = hs_layers_bound(problem, cancel, &bound);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

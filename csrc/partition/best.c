@@ -53,7 +53,8 @@ static hs_status try_method(hs__planner *s, int32_t method, hs__candidates *list
 {
     const hs_status status = hs__planner_follow(s, method);
     if (status == HS_ERROR_UNSUPPORTED) return HS_OK;
-    return status ? status : consider(s, list);
+    if (status) return status;
+    return consider(s, list);
 }
 
 /* Marks s->plan as found by a method that proves nothing. */
@@ -120,7 +121,8 @@ static hs_status plan_around(hs__planner *s)
 static hs_status try_zones_around(hs__planner *s, hs__candidates *list)
 {
     const hs_status status = plan_around(s);
-    return status ? status : consider(s, list);
+    if (status) return status;
+    return consider(s, list);
 }
 
 /* Finds the largest worker's zone around full columns of the other zones, which lie in its
@@ -146,7 +148,8 @@ static hs_status plan_around_largest(hs__planner *s)
 static hs_status try_around_largest(hs__planner *s, hs__candidates *list)
 {
     const hs_status status = plan_around_largest(s);
-    return status ? status : consider(s, list);
+    if (status) return status;
+    return consider(s, list);
 }
 
 /* ---- long lists and searches ----------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/status.h"
 #include "core/sum.h"
 #include "hetsched.h"
 #include "partition/cuboids.h"
@@ -135,7 +136,7 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
     double total = 0.0;
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) {
-        const double weight = weights ? weights[i] : 1.0;
+        const double weight = hs__weight_of(weights, i);
         if (!(areas[i] >= 0.0 && isfinite(areas[i]) && weight > 0.0 && isfinite(weight)))
             return HS_ERROR_VALUE;
         if (areas[i] == 0.0) continue;
@@ -150,10 +151,10 @@ hs_status hs_zones_bound(int32_t p, const double *areas, const double *weights, 
         most = fmax(most, cost);
     }
     for (int lane = 0; lane < LANES; lane++) total += sums[lane];
-    *bound = largest      ? (count == 2 ? fmax(most, bound_of_larger(&x)) : most)
-             : count == 2 ? fmax(total, bound_of_two(&x))
-             : count == 3 ? fmax(total, bound_of_three(&x))
-                          : total;
+    *bound = largest ? most : total;
+    if (largest && count == 2) *bound = fmax(most, bound_of_larger(&x));
+    if (!largest && count == 2) *bound = fmax(total, bound_of_two(&x));
+    if (!largest && count == 3) *bound = fmax(total, bound_of_three(&x));
     return HS_OK;
 }
 
@@ -174,7 +175,8 @@ hs_status hs_floorplan_certificate(int32_t p, const double *areas, const double 
     double bound;
     status = hs_zones_bound(p, shares, weights, 1.0 / sqrt(aspect), sqrt(aspect), 0, &bound);
     free(shares);
-    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }
 
 /* Adds up the areas of the pieces; returns whether all lie in the matrix and fill it. */
@@ -222,7 +224,7 @@ hs_status hs_zones_certificate(int64_t m, int64_t n, int32_t p, const double *we
         return HS_ERROR_VALUE;
     double *areas = malloc((3 * (size_t)p + 7 * (size_t)pieces) * sizeof *areas);
     int32_t *marks = malloc(((size_t)p + 1) * sizeof *marks);
-    hs_status status = areas && marks ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(areas && marks);
     if (!status && !add_areas(m, n, p, pieces, workers, rects, areas)) status = HS_ERROR_VALUE;
     double bound;
     if (!status) status = hs_zones_bound(p, areas, weights, (double)m, (double)n, 0, &bound);
@@ -249,7 +251,9 @@ static double least_faces_alone(double v, const double across[3])
         const int left = 3 - first;
         double product = 1.0;
         for (int q = first; q < 3; q++) product *= across[q];
-        const double scale = left == 3 ? cbrt(v / product) : left == 2 ? sqrt(v / product) : v;
+        double scale = v;
+        if (left == 3) scale = cbrt(v / product);
+        if (left == 2) scale = sqrt(v / product);
         /* this side is 1; also if the weight is 0, when any length is good */
         if (left > 1 && !(scale * across[first] <= 1.0)) continue;
         for (int q = first; q < 3; q++) side[q] = left == 1 ? v : scale * across[q];
@@ -308,5 +312,6 @@ hs_status hs_cuboids_certificate(int32_t p, const double *volumes, const double 
         status = hs_partition_cuboids_exact(p, volumes, faces, 7, NULL, best, &nodes, &least);
         if (!status) bound = fmax(bound, least);
     }
-    return status ? status : hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("cost", HS_MINIMISED, value, bound, certificate);
 }

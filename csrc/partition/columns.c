@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/order.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/columns.h"
 #include "partition/floorplan.h"
 
@@ -55,20 +57,20 @@ static int32_t solve_columns(column_problem *s, double fee)
         if (q == s->size) break;
 
         while (tail > head) {
-            int32_t from = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            int32_t from = (int32_t)hs__max(s->queue_from[tail - 1], q + 1);
             if (!is_better_cut(s, q, s->queue_cut[tail - 1], from)) break;
             tail--;
         }
         int32_t from = q + 1;
         if (tail > head) { /* finds the first place where q beats the last candidate */
             int32_t last = s->queue_cut[tail - 1];
-            int32_t low = s->queue_from[tail - 1] > q ? s->queue_from[tail - 1] : q + 1;
+            int32_t low = (int32_t)hs__max(s->queue_from[tail - 1], q + 1);
             /* galloping search: the place is mostly near */
             int64_t high = low;
             for (int64_t step = 1; high <= s->size && !is_better_cut(s, q, last, (int32_t)high);
                  step *= 2) {
                 low = (int32_t)high + 1;
-                high = high + step <= s->size ? high + step : s->size + 1;
+                high = hs__min(high + step, s->size + 1);
             }
             while (low < high) {
                 int32_t middle = low + ((int32_t)high - low) / 2;
@@ -166,7 +168,7 @@ hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size
                   (double)(column_start[j + 1] - column_start[j]);
     *columns = used;
     *cost = across * sqrt(aspect) + used / sqrt(aspect);
-    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(cancel);
 }
 
 hs_status hs_partition_columns(int32_t p, const double *areas, double aspect, int32_t min_columns,

@@ -46,9 +46,8 @@ static void swap_trees(cut_tree *a, cut_tree *b)
 
 static int32_t axes_of(hs_cuboids_method method)
 {
-    return method == HS_CUBOIDS_LAYERS       ? ACROSS_DEPTH
-           : method == HS_CUBOIDS_RECTANGLES ? ACROSS_RESULT
-                                             : ALL_AXES;
+    if (method == HS_CUBOIDS_LAYERS) return ACROSS_DEPTH;
+    return method == HS_CUBOIDS_RECTANGLES ? ACROSS_RESULT : ALL_AXES;
 }
 
 static hs_status cut_exactly(const problem *x, int32_t axes, cut_tree *tree)
@@ -103,10 +102,9 @@ static hs_status search_orders(const problem *x, int32_t axes, int64_t orders,
     if (status || x->size > MOST_SEARCHED) return status;
     const int64_t work = (int64_t)x->size * x->size * x->size;
     const int64_t round = hs__max(1, ROUND_WORK / work / (timed ? 16 : 1));
-    int64_t left = timed        ? INT64_MAX
-                   : orders > 0 ? orders
-                   : orders < 0 ? 0
-                                : hs__min(MOST_ORDERS, SEARCH_WORK / work);
+    int64_t left = hs__max(orders, 0);
+    if (orders == 0) left = hs__min(MOST_ORDERS, SEARCH_WORK / work);
+    if (timed) left = INT64_MAX;
     list_leaves(best, order);
     while (left > 0 && !status) {
         status = cut_runs(x, axes, order, (int32_t)hs__min(round, left), seed, trial);
@@ -216,10 +214,11 @@ static hs_status cut_cube(const problem *x, hs_cuboids_method method, int64_t or
 static hs_status place_boxes(const problem *x, const cut_tree *tree, double *boxes, int64_t *cells,
                              double *sides)
 {
-    const hs_status status =
-        x->whole ? hs_tile_cuboids(x->shape[0], x->shape[1], x->shape[2], x->p, x->volumes,
-                                   tree->nodes, tree->length, x->cancel, cells)
-                 : hs_cuboid_boxes(x->p, x->volumes, tree->nodes, tree->length, boxes);
+    hs_status status;
+    if (x->whole)
+        status = hs_tile_cuboids(x->shape[0], x->shape[1], x->shape[2], x->p, x->volumes,
+                                 tree->nodes, tree->length, x->cancel, cells);
+    else status = hs_cuboid_boxes(x->p, x->volumes, tree->nodes, tree->length, boxes);
     for (int32_t i = 0; i < x->p && !status; i++)
         for (int q = 0; q < 3; q++) {
             const int64_t at = 6 * (int64_t)i + 3 + q;
@@ -263,6 +262,7 @@ hs_status hs_cuboids_best(const hs_cuboids *given, hs_cuboids_method method, int
     free(integers);
     if (status) return status;
     certificate->scope = scope_of(&x, method, exact);
-    *found = method != HS_CUBOIDS_BEST ? method : exact ? HS_CUBOIDS_GUILLOTINE : HS_CUBOIDS_SEARCH;
+    *found = method;
+    if (method == HS_CUBOIDS_BEST) *found = exact ? HS_CUBOIDS_GUILLOTINE : HS_CUBOIDS_SEARCH;
     return HS_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "hetsched.h"
 
 /* A tree in postfix order: the subtree that ends at node t has length[t] nodes; its children end at
@@ -26,7 +27,7 @@ static hs_status read_tree(int32_t p, const double *volumes, const int32_t *tree
     f->length = malloc((size_t)nodes * sizeof *f->length);
     f->volume = malloc((size_t)nodes * sizeof *f->volume);
     bool *seen = calloc((size_t)p, sizeof *seen);
-    hs_status status = f->length && f->volume && seen ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(f->length && f->volume && seen);
 
     double largest = 0.0; /* unit of the volumes, so that sums do not overflow */
     for (int32_t i = 0; i < p; i++) largest = fmax(largest, volumes[i]);
@@ -111,9 +112,7 @@ static window window_of(const double ideal[3], const int64_t shape[3])
         double high = floor(ideal[q] + REACH);
         w.low[q] = low > 0.0 ? (int64_t)low : 0;
         int64_t last = high < (double)shape[q] ? (int64_t)high : shape[q];
-        w.wide[q] = last < w.low[q]           ? 1
-                    : last - w.low[q] >= WIDE ? WIDE
-                                              : (int32_t)(last - w.low[q] + 1);
+        w.wide[q] = (int32_t)hs__min(hs__max(last - w.low[q] + 1, 1), WIDE);
     }
     return w;
 }

@@ -57,7 +57,7 @@ hs_status hs__order_workers(int32_t p, const double *areas, const int32_t *order
 
 double hs__weight_unit(int32_t p, const double *weights)
 {
-    double largest = weights ? weights[0] : 1.0;
+    double largest = hs__weight_of(weights, 0);
     int exponent;
     for (int32_t i = 1; weights && i < p; i++) largest = fmax(largest, weights[i]);
     frexp(largest, &exponent);
@@ -190,7 +190,7 @@ hs_status hs__floorplan_parse(int32_t p, const double *areas, const double *weig
             seen[op] = true;
             size--;
             self->area = hs__share(areas[op], total);
-            self->across = self->down = weights ? weights[op] : 1.0;
+            self->across = self->down = hs__weight_of(weights, op);
             status = HS_OK;
             continue;
         }
@@ -299,14 +299,14 @@ static void divide_around_two(const box *b, double area, double parts[3][4], dou
         wide_first && wide_second ? area / b->width : fmax(lower - b->first_height, 0.0);
     const double beside =
         high_first && high_second ? area / b->height : fmax(right - b->first_width, 0.0);
-    *rows = wide_first && wide_second ? between
-            : wide_first              ? b->height - b->first_height
-            : wide_second             ? lower
-                                      : b->height;
-    *cols = high_first && high_second ? beside
-            : high_first              ? b->width - b->first_width
-            : high_second             ? right
-                                      : b->width;
+    *rows = b->height;
+    if (wide_first && wide_second) *rows = between;
+    else if (wide_first) *rows = b->height - b->first_height;
+    else if (wide_second) *rows = lower;
+    *cols = b->width;
+    if (high_first && high_second) *cols = beside;
+    else if (high_first) *cols = b->width - b->first_width;
+    else if (high_second) *cols = right;
     if (b->first_height + b->corner_height <= b->height || (wide_first && wide_second)) {
         const double pieces[3][4] = {
             {b->row, b->col + b->first_width, b->first_height, b->width - b->first_width},
@@ -377,7 +377,7 @@ static hs_status lay_out(int32_t p, const double *areas, const double *weights, 
             for (int q = 0; q < 4; q++) rect[q] = parts[k][q] / (q % 2 ? width : height);
             workers[count++] = nodes[i].op;
         }
-        sum += (weights ? weights[nodes[i].op] : 1.0) * (rows + cols);
+        sum += hs__weight_of(weights, nodes[i].op) * (rows + cols);
     }
     if (pieces) *pieces = count;
     if (cost) *cost = sum;

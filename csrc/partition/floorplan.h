@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "hetsched.h"
 
@@ -63,6 +64,21 @@ static inline double hs__share(double area, double total)
 {
     const double share = area / total; /* fmax would be a function call */
     return share > DBL_TRUE_MIN ? share : DBL_TRUE_MIN;
+}
+
+/* Returns the weight of a worker; NULL: all are 1. */
+static inline double hs__weight_of(const double *weights, int32_t worker)
+{
+    return weights ? weights[worker] : 1.0;
+}
+
+/* Returns the operation that puts two parts above or beside each other. */
+static inline int32_t hs__cut_op(bool above) { return above ? HS_ABOVE : HS_BESIDE; }
+
+/* Returns a side of a part of a box: its share of the box's side if a cut divides that side. */
+static inline double hs__part_side(double side, bool divided, double share)
+{
+    return divided ? side * share : side;
 }
 
 /* Adds x to sum + low exactly, except for the rounding of low. */

@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
 
@@ -125,9 +126,11 @@ static void write_plan(subsets *t, uint32_t set, double width, double height)
         const bool above = (point->how & ABOVE) != 0;
         const double share = areas[first] / areas[set];
         const double rest = areas[set ^ first] / areas[set];
-        write_plan(t, first, above ? width : width * share, above ? height * share : height);
-        write_plan(t, set ^ first, above ? width : width * rest, above ? height * rest : height);
-        t->plan[t->length++] = above ? HS_ABOVE : HS_BESIDE;
+        write_plan(t, first, hs__part_side(width, !above, share),
+                   hs__part_side(height, above, share));
+        write_plan(t, set ^ first, hs__part_side(width, !above, rest),
+                   hs__part_side(height, above, rest));
+        t->plan[t->length++] = hs__cut_op(above);
     }
     }
 }
@@ -144,7 +147,7 @@ hs_status hs_partition_guillotine(int32_t p, const double *areas, const double *
     const double unit = hs__weight_unit(p, weights);
     subsets *t = calloc(1, sizeof *t);
     int32_t *order = malloc((size_t)p * sizeof *order);
-    hs_status status = t && order ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(t && order);
     if (!status) status = hs__sort_positive(p, areas, order, &size);
     if (!status) status = hs__hulls_init(&t->hulls, INT64_C(1) << size, aspect);
     if (!status) {

@@ -1,4 +1,5 @@
 /* Lower left convex hulls of points, and tables of the hulls of many sets. */
+#include "core/status.h"
 #include "partition/hull.h"
 
 #include <math.h>
@@ -155,7 +156,7 @@ hs_status hs__hulls_init(hs__hulls *h, int64_t sets, double aspect)
                      .area = calloc((size_t)sets, sizeof *h->area)};
     h->table.start = malloc((size_t)sets * sizeof *h->table.start);
     h->table.count = calloc((size_t)sets, sizeof *h->table.count);
-    return h->area && h->table.start && h->table.count ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(h->area && h->table.start && h->table.count);
 }
 
 void hs__hulls_free(hs__hulls *h)

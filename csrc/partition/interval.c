@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/hull.h"
 #include "partition/runs.h"
@@ -46,7 +46,8 @@ static hs_status fill_run(table *t, hs__run run)
         if (status) return status;
     }
     const hs_status status = hs__hulls_turn(&t->hulls);
-    return status ? status : hs__hulls_end(&t->hulls, all);
+    if (status) return status;
+    return hs__hulls_end(&t->hulls, all);
 }
 
 /* Computes the hulls of all intervals of several leaves; the hulls of the leaves are already
@@ -58,8 +59,8 @@ static hs_status fill_table(table *t, const int *cancel)
             for (int32_t i = j - 2; i >= 0 && j - i <= t->runs.reach; i--) {
                 const hs__run run = {level, i, j};
                 if (hs__run_lowest(&t->runs, run).level < level) continue;
-                const hs_status status =
-                    hs__cancelled(cancel) ? HS_ERROR_CANCELLED : fill_run(t, run);
+                hs_status status = hs__check_cancel(cancel);
+                if (!status) status = fill_run(t, run);
                 if (status) return status;
             }
     return HS_OK;
@@ -110,11 +111,11 @@ static void write_run(const list *lists, const table *t, const int32_t *worker, 
         const double share = area[hs__run_set(&t->runs, left)] / area[all];
         const double rest = area[hs__run_set(&t->runs, right)] / area[all];
         const bool above = point->how % 2;
-        const double first_width = above ? width : width * share;
-        const double first_height = above ? height * share : height;
-        const double second_width = above ? width : width * rest;
-        const double second_height = above ? height * rest : height;
-        plan[2 * (first + second) - 2] = above ? HS_ABOVE : HS_BESIDE;
+        const double first_width = hs__part_side(width, !above, share);
+        const double first_height = hs__part_side(height, above, share);
+        const double second_width = hs__part_side(width, !above, rest);
+        const double second_height = hs__part_side(height, above, rest);
+        plan[2 * (first + second) - 2] = hs__cut_op(above);
         if (first <= second) {
             write_run(lists, t, worker, left, first_width, first_height, plan);
             run = right;
@@ -199,7 +200,7 @@ static hs_status by_group(int32_t p, const double *areas, const int32_t *groups,
         if (groups[i] < 0 || groups[i] >= p) return HS_ERROR_VALUE;
     double *sums = calloc((size_t)p, sizeof *sums);
     int32_t *rank = malloc(3 * (size_t)p * sizeof *rank);
-    hs_status status = sums && rank ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(sums && rank);
     for (int32_t k = 0; k < size && !status; k++) sums[groups[order[k]]] += areas[order[k]];
     if (!status) status = hs__sort_positive(p, sums, rank, lists);
     if (!status) {
@@ -244,7 +245,7 @@ hs_status hs_partition_interval(int32_t p, const double *areas, const double *we
     int32_t *first = malloc(((size_t)p + 1) * sizeof *first);
     list *lists = calloc(groups ? (size_t)p : 1, sizeof *lists);
     table outer = {0};
-    hs_status status = own && first && lists ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(own && first && lists);
     int32_t listed = 1;
     if (!status) status = hs__order_workers(p, areas, order, size, own);
     if (!status && groups) status = by_group(p, areas, groups, size, own, first, &listed);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
@@ -108,7 +109,8 @@ static hs_status add_cut(table *t, int64_t all, int64_t first, int64_t second)
     if (a->count == 0 || b->count == 0) return HS_OK;
     hs_status status =
         add_common(&t->found, a, t->area[all] / t->area[first], b, t->area[all] / t->area[second]);
-    return status ? status : add_common(&t->found, a, 1.0, b, 1.0);
+    if (status) return status;
+    return add_common(&t->found, a, 1.0, b, 1.0);
 }
 
 static hs_status add_cuts(table *t, int64_t all, int32_t i, int32_t j)
@@ -226,9 +228,9 @@ static void write_plan(const table *t, int64_t all, int32_t i, int32_t j, double
         const int64_t second = t->subsets ? all ^ c.first : hs__interval(c.at, j);
         const int32_t before =
             t->subsets ? __builtin_popcountll((unsigned long long)c.first) : c.at - i;
-        const double first_width = c.above ? width : width * (t->area[c.first] / t->area[all]);
-        const double second_width = c.above ? width : width * (t->area[second] / t->area[all]);
-        plan[2 * count - 2] = c.above ? HS_ABOVE : HS_BESIDE;
+        const double first_width = hs__part_side(width, !c.above, t->area[c.first] / t->area[all]);
+        const double second_width = hs__part_side(width, !c.above, t->area[second] / t->area[all]);
+        plan[2 * count - 2] = hs__cut_op(c.above);
         if (2 * before <= count) {
             write_plan(t, c.first, i, c.at, first_width, plan);
             all = second;
@@ -289,9 +291,8 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
     int32_t pieces;
     double *rects = malloc(8 * (size_t)p * sizeof *rects);
     double total_cost;
-    hs_status status = t.worker && t.weight && t.area && t.fits && t.plan && workers && rects
-                           ? HS_OK
-                           : HS_ERROR_MEMORY;
+    hs_status status =
+        hs__check_memory(t.worker && t.weight && t.area && t.fits && t.plan && workers && rects);
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int32_t i = 0; i < size && !status; i++)
         t.weight[i] = hs__share(areas[t.worker[i]], total);
@@ -317,7 +318,7 @@ hs_status hs_partition_largest(int32_t p, const double *areas, const double *wei
         *cost = 0.0;
         memcpy(plan, t.plan, (size_t)*length * sizeof *plan);
         for (int32_t k = 0; k < pieces; k++)
-            *cost = fmax(*cost, (weights ? weights[workers[k]] : 1.0) *
+            *cost = fmax(*cost, hs__weight_of(weights, workers[k]) *
                                     (rects[4 * k + 2] * height + rects[4 * k + 3] * width));
     }
     free(workers);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 #include "partition/interval.h"
 
@@ -80,10 +81,11 @@ static corner find_corner(const table *t, int64_t set)
 static shape join_shapes(const shape *a, const shape *b, int32_t op, int32_t cut, double share,
                          double rest)
 {
-    const double xa = op == HS_BESIDE ? share : 1.0;
-    const double xb = op == HS_BESIDE ? rest : 1.0;
-    const double ya = op == HS_BESIDE ? 1.0 : share;
-    const double yb = op == HS_BESIDE ? 1.0 : rest;
+    const bool above = op == HS_ABOVE;
+    const double xa = hs__part_side(1.0, !above, share);
+    const double xb = hs__part_side(1.0, !above, rest);
+    const double ya = hs__part_side(1.0, above, share);
+    const double yb = hs__part_side(1.0, above, rest);
     return (shape){.across = a->across * xa + b->across * xb,
                    .down = a->down * ya + b->down * yb,
                    .fixed = a->fixed + b->fixed,
@@ -236,10 +238,10 @@ static int32_t write_plan(const table *t, double aspect, part *stack, int32_t *p
         const double share = t->area[hs__interval(now.from, cut)] / area;
         const double rest = t->area[hs__interval(cut, now.to)] / area;
         const bool above = found->op == HS_ABOVE;
-        stack[waiting++] = (part){now.from, cut, above ? now.width : now.width * share,
-                                  above ? now.height * share : now.height};
-        stack[waiting++] = (part){cut, now.to, above ? now.width : now.width * rest,
-                                  above ? now.height * rest : now.height};
+        stack[waiting++] = (part){now.from, cut, hs__part_side(now.width, !above, share),
+                                  hs__part_side(now.height, above, share)};
+        stack[waiting++] = (part){cut, now.to, hs__part_side(now.width, !above, rest),
+                                  hs__part_side(now.height, above, rest)};
     }
     for (int32_t low = 0, high = length - 1; low < high; low++, high--) {
         const int32_t swapped = plan[low];
@@ -271,14 +273,14 @@ hs_status hs_partition_nonrectangular(int32_t p, const double *areas, const doub
     int32_t best_length = 0;
     part *stack = malloc((size_t)size * sizeof *stack);
     const bool enough = t.worker && t.weight && t.area && t.count && t.shapes && t.corners;
-    hs_status status = enough && found && best && stack ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(enough && found && best && stack);
     if (!status) status = hs__order_workers(p, areas, order, size, t.worker);
     for (int k = 0; k < WIDTHS; k++) t.stretch[k] = pow(STEEPEST, (double)k / (WIDTHS - 1) - 0.5);
     for (int32_t i = 0; i < size && !status; i++)
         t.weight[i] = hs__share(areas[t.worker[i]], total);
     if (!status) hs__interval_areas(size, t.weight, t.area);
     for (int32_t i = 0; i < size && !status; i++) {
-        t.weight[i] = weights ? weights[t.worker[i]] : 1.0;
+        t.weight[i] = hs__weight_of(weights, t.worker[i]);
         *shapes_of(&t, hs__interval(i, i + 1)) =
             (shape){.across = t.weight[i], .down = t.weight[i], .most_width = INFINITY};
         t.count[hs__interval(i, i + 1)] = 1;

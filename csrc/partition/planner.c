@@ -107,7 +107,7 @@ static double cost_of_zones(hs__planner *s)
     const double sum = hs__sum(x->p, costs);
     if (!x->groups) return sum;
     int32_t groups = 0;
-    for (int32_t i = 0; i < x->p; i++) groups = x->groups[i] >= groups ? x->groups[i] + 1 : groups;
+    for (int32_t i = 0; i < x->p; i++) groups = (int32_t)hs__max(groups, x->groups[i] + 1);
     for (int32_t k = 0; k < s->pieces; k++) s->raw_workers[k] = x->groups[s->workers[k]];
     hs__zone_spans(groups, s->pieces, s->raw_workers, s->rects, s->raw, s->marks, s->numbers);
     return sum + x->group_cost * hs__sum(2 * (int64_t)groups, s->numbers);
@@ -250,9 +250,9 @@ static hs_status plan_interval(hs__planner *s)
     if (x->largest) {
         int32_t size;
         const hs_status status = hs__sort_positive(x->p, x->areas, s->order, &size);
-        return status ? status
-                      : hs_partition_largest(x->p, x->areas, x->weights, s->aspect, s->order,
-                                             s->cancel, s->plan, &s->length, &cost);
+        if (status) return status;
+        return hs_partition_largest(x->p, x->areas, x->weights, s->aspect, s->order, s->cancel,
+                                    s->plan, &s->length, &cost);
     }
     s->scope = x->groups
                    ? "guillotine partitions of the list of each group and of the groups sorted by"

@@ -9,6 +9,7 @@
 #include "core/effort.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/profile.h"
 
 /* ---- the bound ------------------------------------------------------------------------------- */
@@ -127,8 +128,8 @@ static hs_status find_able(const hs__zone_times *x, double bound, int32_t *size,
     if (!keys) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < x->p && !hs__cancelled(x->cancel); i++)
         keys[i] = find_largest(x, i, DBL_MAX) ? 1.0 + (double)find_largest(x, i, bound) : 0.0;
-    const hs_status status =
-        hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : hs__sort_positive(x->p, keys, able, size);
+    hs_status status = hs__check_cancel(x->cancel);
+    if (!status) status = hs__sort_positive(x->p, keys, able, size);
     free(keys);
     return status;
 }
@@ -222,6 +223,6 @@ hs_status hs_partition_profile_certificate(int64_t m, int64_t n, int32_t p, cons
     if (isinf(makespan)) return HS_ERROR_INFEASIBLE;
     double bound;
     status = find_bound(&x, &bound);
-    return status ? status
-                  : hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

@@ -13,6 +13,7 @@
 #include "core/random.h"
 #include "core/sets.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/profile.h"
 
 /* Orders tried beyond the first one, if the effort is not timed: at most ORDERS, and so many that the
@@ -224,7 +225,7 @@ hs_status hs__profile_columns(const hs__zone_times *x, double bound, int32_t siz
     uint64_t *bits = malloc((own + sets * s.across + (sets + powers) * s.words) * sizeof *bits);
     double *sample = malloc(HS__TIMES_SAMPLE * sizeof *sample);
     s.order = malloc((size_t)size * sizeof *s.order);
-    hs_status status = bits && sample && s.order ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(bits && sample && s.order);
     if (!status) {
         s.own = bits;
         s.reach = s.own + own;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "partition/profile.h"
 
 /* The best value of each subset of the workers in each box, infinite if no tiling fits. In the first
@@ -181,5 +182,5 @@ hs_status hs__profile_guillotine(const hs__zone_times *x, int32_t size, const in
             read_zones(&s, all, (const int64_t[]){0, 0, x->tall, x->wide}, zones);
     }
     free(s.values);
-    return hs__cancelled(x->cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(x->cancel);
 }

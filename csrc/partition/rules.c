@@ -7,6 +7,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 
 /* not a power of ten, because areas like 1 and 1e12 are common */
@@ -69,7 +70,7 @@ static void runs_in_columns(const part *parts, const prefix *sums, int32_t size,
                             int32_t *plan)
 {
     double wanted = sqrt(size * aspect);
-    int32_t columns = wanted >= size ? size : wanted < 2.0 ? 1 : (int32_t)wanted;
+    int32_t columns = (int32_t)fmin(fmax(wanted, 1.0), size);
     int32_t at = 0;
     double all = area_between(sums, 0, size);
     for (int32_t j = 1, first = 0; j <= columns; j++) {
@@ -179,7 +180,7 @@ static double best_of_few(const handful *few, unsigned set, double width, double
             if (cost < best * (1.0 - tie)) {
                 best = cost;
                 *first = inner;
-                *cut = way ? HS_ABOVE : HS_BESIDE;
+                *cut = hs__cut_op(way);
             }
         }
     }
@@ -202,10 +203,10 @@ static int32_t write_few(const handful *few, unsigned set, double width, double 
     const double share = few->share[first] / few->share[set];
     const int above = cut == HS_ABOVE;
     plan[--at] = cut;
-    at = write_few(few, set ^ first, above ? width : width * (1.0 - share),
-                   above ? height * (1.0 - share) : height, plan, at);
-    return write_few(few, first, above ? width : width * share, above ? height * share : height,
-                     plan, at);
+    at = write_few(few, set ^ first, hs__part_side(width, !above, 1.0 - share),
+                   hs__part_side(height, above, 1.0 - share), plan, at);
+    return write_few(few, first, hs__part_side(width, !above, share),
+                     hs__part_side(height, above, share), plan, at);
 }
 
 static int32_t arrange_few(const part *parts, const prefix *sums, const box *b, int32_t *plan,
@@ -251,7 +252,7 @@ static void cut_recursively(hs_rule rule, const part *parts, const prefix *sums,
             double large = area_between(sums, middle, b.end) / all;
             box of_small = {b.first, middle, wide ? b.shape * small : b.shape / small};
             box of_large = {middle, b.end, wide ? b.shape * large : b.shape / large};
-            plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+            plan[--at] = hs__cut_op(!wide);
             stack[depth++] = rule == HS_RULE_SNRPP ? of_small : of_large;
             stack[depth++] = rule == HS_RULE_SNRPP ? of_large : of_small;
         }
@@ -296,7 +297,7 @@ static void cut_joined(const part *parts, int32_t size, double aspect, const dou
         }
         const int32_t *two = node + 2 * (size_t)(b.first - size);
         const bool wide = b.shape > 1.0 - tie;
-        plan[--at] = wide ? HS_BESIDE : HS_ABOVE;
+        plan[--at] = hs__cut_op(!wide);
         for (int i = 0; i < 2; i++) {
             const double share = area[two[i]] / area[b.first];
             stack[depth++] = (box){two[i], 0, wide ? b.shape * share : b.shape / share};
@@ -321,7 +322,7 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
     double *joined = malloc(2 * (size_t)size * (sizeof *joined + sizeof(int32_t)));
     const bool sorted = rule >= HS_RULE_RECURSIVE;
     const bool ascending = rule == HS_RULE_SNRPP || rule == HS_RULE_MOHAMMADI_BEHROOZI;
-    hs_status status = parts && sums && stack && order && own && joined ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(parts && sums && stack && order && own && joined);
     if (!status && sorted) status = hs__sort_positive(p, areas, order, &size);
     if (!status) {
         if (sorted) take_sorted(areas, order, size, !ascending, parts);
@@ -337,9 +338,8 @@ hs_status hs_partition_rule(hs_rule rule, int32_t p, const double *areas, double
             join_smallest(parts, size, joined, node);
             cut_joined(parts, size, aspect, joined, node, cancel, stack, own);
         } else cut_recursively(rule, parts, sums, size, aspect, cancel, stack, own);
-        status = hs__cancelled(cancel)
-                     ? HS_ERROR_CANCELLED
-                     : hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
+        status = hs__check_cancel(cancel);
+        if (!status) status = hs__floorplan_cost(p, areas, NULL, aspect, own, 2 * size - 1, cost);
     }
     if (!status) {
         *length = 2 * size - 1;
@@ -368,7 +368,7 @@ hs_status hs_partition_contiguous(int64_t m, int64_t n, int32_t p, const double 
     if (!(total > 0.0)) return HS_ERROR_VALUE;
     double *time = malloc((size_t)p * sizeof *time);
     int64_t *counts = malloc((size_t)p * sizeof *counts);
-    hs_status status = time && counts ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(time && counts);
     /* relative to the total: 1 / area could overflow */
     for (int32_t i = 0; !status && i < p; i++) time[i] = total / areas[i];
     if (!status) status = hs_distribute(m * n, p, time, cancel, counts, NULL);

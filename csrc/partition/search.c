@@ -65,7 +65,7 @@ static bool disturb_tree(tree *t, uint64_t *state)
     node *y = &t->nodes[j];
     if (move == 0) { /* a cut turns */
         if (x->op >= 0) return false;
-        x->op = x->op == HS_BESIDE ? HS_ABOVE : HS_BESIDE;
+        x->op = hs__cut_op(x->op == HS_BESIDE);
         update_costs(t, i);
         return true;
     }
@@ -87,7 +87,7 @@ static bool disturb_tree(tree *t, uint64_t *state)
     if (other == j) return false;
     put_in_place(t, up, cut, other);
     put_in_place(t, y->parent, j, cut);
-    t->nodes[cut].op = hs__pick(state, 2) ? HS_BESIDE : HS_ABOVE;
+    t->nodes[cut].op = hs__cut_op(!hs__pick(state, 2));
     t->nodes[cut].child[0] = i;
     t->nodes[cut].child[1] = j;
     x->parent = y->parent = cut;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/sum.h"
 #include "partition/floorplan.h"
 #include "partition/planner.h"
@@ -12,11 +13,10 @@
  * whole. */
 static const double NEAR = 1e-9;
 
-/* Returns the area of the whole. */
-static double whole_of(const hs_partition *x)
-{
-    return hs__is_matrix(x) ? (double)x->m * (double)x->n : 1.0;
-}
+/* The sides and the area of the whole: a matrix, or the unit square. */
+static double height_of(const hs_partition *x) { return hs__is_matrix(x) ? (double)x->m : 1.0; }
+static double width_of(const hs_partition *x) { return hs__is_matrix(x) ? (double)x->n : 1.0; }
+static double whole_of(const hs_partition *x) { return height_of(x) * width_of(x); }
 
 /* ---- zones that were given ------------------------------------------------------------------- */
 
@@ -47,9 +47,8 @@ static hs_status certify_rects(hs__planner *s)
     int32_t flaw, at[2];
     hs_status status = read_rects(s);
     if (!status)
-        status = hs_zones_flaw(hs__is_matrix(x) ? (double)x->m : 1.0,
-                               hs__is_matrix(x) ? (double)x->n : 1.0, hs__is_matrix(x) ? 0.0 : NEAR,
-                               s->pieces, s->rects, s->cancel, &flaw, at);
+        status = hs_zones_flaw(height_of(x), width_of(x), hs__is_matrix(x) ? 0.0 : NEAR, s->pieces,
+                               s->rects, s->cancel, &flaw, at);
     if (!status && flaw) status = HS_ERROR_VALUE;
     if (!status) hs__planner_measure(s);
     return status;
@@ -103,14 +102,13 @@ static hs_status find_bound(hs__planner *s, double *bound)
 {
     const hs_partition *x = &s->problem;
     const hs_status status =
-        hs_zones_bound(x->p, s->areas, x->weights, hs__is_matrix(x) ? (double)x->m : 1.0,
-                       hs__is_matrix(x) ? (double)x->n : 1.0, x->largest, bound);
+        hs_zones_bound(x->p, s->areas, x->weights, height_of(x), width_of(x), x->largest, bound);
     if (status || !x->groups) return status;
     int32_t groups = 0;
     memset(s->numbers, 0, (size_t)x->p * sizeof *s->numbers);
     for (int32_t i = 0; i < x->p; i++) {
         s->numbers[x->groups[i]] += s->areas[i];
-        groups = x->groups[i] >= groups ? x->groups[i] + 1 : groups;
+        groups = (int32_t)hs__max(groups, x->groups[i] + 1);
     }
     for (int32_t g = 0; g < groups; g++) s->numbers[g] = sqrt(s->numbers[g]);
     *bound += x->group_cost * 2.0 * hs__sum(groups, s->numbers);
@@ -141,7 +139,8 @@ static hs_status solve(hs__planner *s)
         return hs__planner_square_columns(s);
     const bool grouped = x->method == HS_PARTITION_BEST && x->groups;
     const hs_status status = hs__planner_find(s, grouped ? HS_PARTITION_INTERVAL : x->method);
-    return status ? status : hs__planner_lay_out(s);
+    if (status) return status;
+    return hs__planner_lay_out(s);
 }
 
 hs_status hs__planner_solve(hs__planner *s, const double *areas, const double *rects,

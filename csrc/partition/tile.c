@@ -14,6 +14,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "partition/floorplan.h"
 
 enum {
@@ -209,6 +210,12 @@ static score score_of(tiler *t, int32_t i, int64_t height, int64_t width)
     return score_of_cells(t, i, (double)height * (double)width);
 }
 
+/* Returns the score of a part of a chain, from its size along the chain and its size across it. */
+static score score_part(tiler *t, int32_t i, bool beside, int64_t along, int64_t across)
+{
+    return beside ? score_of(t, i, across, along) : score_of(t, i, along, across);
+}
+
 enum { STATES = 2 * NEAR };
 typedef struct state {
     score best;
@@ -231,15 +238,15 @@ static void choose_cuts(tiler *t, int32_t i, int64_t along, int64_t across)
         const double ideal = floor((double)along * fmin(sum / t->nodes[i].area, 1.0));
         for (int32_t c = 0; c < STATES; c++) {
             int64_t at = (int64_t)ideal + c - (NEAR - 1);
-            at = k + 1 == count ? along : at < 0 ? 0 : at > along ? along : at;
+            if (k + 1 == count) at = along;
+            at = hs__min(hs__max(at, 0), along);
             state *here = &s[k][c];
             *here = (state){.best = {INFINITY, INFINITY}, .at = at};
             for (int32_t b = 0; b < (k ? STATES : 1); b++) {
                 const int64_t start = k ? s[k - 1][b].at : 0;
                 const int64_t size = at - start;
                 if (start > at || (k && s[k - 1][b].best.load == INFINITY)) continue;
-                const score own = beside ? score_of(t, member[k], across, size)
-                                         : score_of(t, member[k], size, across);
+                const score own = score_part(t, member[k], beside, size, across);
                 const score all = k ? join_scores(s[k - 1][b].best, own) : own;
                 if (is_better(all, here->best)) {
                     here->best = all;
@@ -268,8 +275,7 @@ static score solve_chain(tiler *t, int32_t i, int64_t height, int64_t width)
     if (t->leaves[i]) share_out(t, i, along, t->cuts);
     else choose_cuts(t, i, along, across);
     for (int32_t k = 0; k < count && !t->status && t->asked_count == asked; k++)
-        all = join_scores(all, beside ? score_of(t, member[k], across, t->cuts[k])
-                                      : score_of(t, member[k], t->cuts[k], across));
+        all = join_scores(all, score_part(t, member[k], beside, t->cuts[k], across));
     return all;
 }
 
@@ -327,10 +333,10 @@ static score solve_around(tiler *t, int32_t i, int64_t height, int64_t width)
     for (int c = 0; c <= 2 * NEAR; c++) {
         int64_t w = (int64_t)fmin(ideal, (double)width) + c - NEAR;
         /* c == 0: no corner at all */
-        w = w < 0 || c == 0 ? 0 : w > width ? width : w;
+        w = c == 0 ? 0 : hs__min(hs__max(w, 0), width);
         for (int up = 0; up < 2; up++) {
             int64_t h = w ? (int64_t)fmin(wanted / (double)w, (double)height) + up : 0;
-            h = h > height ? height : h;
+            h = hs__min(h, height);
             if ((w == 0) != (h == 0)) continue;
             const double left = (double)height * (double)width - (double)h * (double)w;
             const score all =
@@ -362,7 +368,7 @@ static score solve_corners(tiler *t, int32_t i, int64_t height, int64_t width)
             if (w < 1 || w > width) continue;
             const double h = fmin(contents[c]->area * t->cells / (double)w, (double)height);
             for (int up = 0; up < 2; up++) {
-                tried[c][count[c]][0] = (int64_t)h + up > height ? height : (int64_t)h + up;
+                tried[c][count[c]][0] = hs__min((int64_t)h + up, height);
                 tried[c][count[c]][1] = w;
                 count[c] += tried[c][count[c]][0] > 0;
             }
@@ -398,10 +404,13 @@ static score solve_node(tiler *t, int32_t i, int64_t height, int64_t width)
     }
     const int32_t op = t->nodes[i].op;
     t->depth++;
-    const score best = (op == HS_WHEEL     ? solve_wheel
-                        : op == HS_AROUND  ? solve_around
-                        : op == HS_CORNERS ? solve_corners
-                                           : solve_chain)(t, i, height, width);
+    score best;
+    switch (op) {
+    case HS_WHEEL: best = solve_wheel(t, i, height, width); break;
+    case HS_AROUND: best = solve_around(t, i, height, width); break;
+    case HS_CORNERS: best = solve_corners(t, i, height, width); break;
+    default: best = solve_chain(t, i, height, width);
+    }
     t->depth--;
     return best;
 }
@@ -590,14 +599,12 @@ hs_status hs_floorplan_tile(int64_t m, int64_t n, int32_t p, const double *areas
     t.memo_count = calloc(nodes, sizeof *t.memo_count);
     t.workers = malloc(2 * (size_t)p * sizeof *t.workers);
     t.rects = malloc(8 * (size_t)p * sizeof *t.rects);
-    hs_status status = t.workers && t.rects && t.nodes && t.members && t.first && t.count &&
-                               t.leaves && t.memo && t.memo_count
-                           ? HS_OK
-                           : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(t.workers && t.rects && t.nodes && t.members && t.first &&
+                                        t.count && t.leaves && t.memo && t.memo_count);
     if (!status) status = hs__floorplan_parse(p, areas, NULL, plan, length, t.nodes);
     if (!status) {
         const size_t members = (size_t)list_members(&t, length, t.members + length);
-        const size_t widest = members < 4 ? 4 : members;
+        const size_t widest = hs__larger(members, 4);
         t.cuts = malloc(widest * sizeof *t.cuts);
         t.sizes = malloc(widest * sizeof *t.sizes);
         t.time = malloc(widest * sizeof *t.time);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/status.h"
 #include "core/tuning.h"
 #include "product/triangle.h"
 #include "schedule/domains.h"
@@ -183,7 +184,7 @@ hs_status hs__bands_zones(const hs__domains *domains, const hs_product *product,
     const size_t teams = (size_t)domains->count;
     hs__kernel *kernel = malloc(teams * sizeof *kernel);
     hs_box *share = calloc(teams, sizeof *share + sizeof(double) + sizeof(int32_t));
-    const hs_status status = kernel && share ? HS_OK : HS_ERROR_MEMORY;
+    const hs_status status = hs__check_memory(kernel && share);
     if (!status) {
         const hs__bands bands = {.product = product, .teams = domains->count};
         const hs_box whole = {.height = product->m, .width = product->n, .length = product->k};
@@ -305,7 +306,8 @@ hs_status hs__bands_open(hs__bands *bands, hs__run *run, const hs_product *produ
                                 bands->team[0].members))
         return HS_OK;
     status = make_shares(bands, box, &seen);
-    return status ? status : take_memory(bands);
+    if (status) return status;
+    return take_memory(bands);
 }
 
 void hs__bands_close(hs__bands *bands)

@@ -66,9 +66,8 @@ static void units_of_row(const hs__panel_product *x, int64_t panel_col, int64_t 
 /* Returns the first row of units that has such a unit. */
 static int64_t first_row(const hs__panel_product *x, int64_t panel_col)
 {
-    return x->triangle.which == HS_TRIANGLE_LOWER
-               ? hs__max(panel_col + x->triangle.diagonal, 0) / hs__row_unit(x)
-               : 0;
+    if (x->triangle.which != HS_TRIANGLE_LOWER) return 0;
+    return hs__max(panel_col + x->triangle.diagonal, 0) / hs__row_unit(x);
 }
 
 /* Returns the position with `units` computed units before it; it is not before `at`. */
@@ -79,9 +78,8 @@ static unit_position advance_position(const hs__panel_product *x, int64_t panel_
     const int64_t row_units = hs__ceil_div(x->c.rows, hs__row_unit(x));
     if (!x->triangle.which) {
         const int64_t row = (int64_t)floor(units / (double)col_units);
-        return row < row_units
-                   ? (unit_position){row, (int64_t)(units - (double)row * (double)col_units), units}
-                   : (unit_position){row_units, 0, units};
+        if (row >= row_units) return (unit_position){row_units, 0, units};
+        return (unit_position){row, (int64_t)(units - (double)row * (double)col_units), units};
     }
     while (at.units < units && at.row < row_units) {
         int64_t from, to;
@@ -107,9 +105,8 @@ static int32_t deal_tiles(const hs__panel_product *x, int64_t panel_col, int64_t
     const int64_t row_units = hs__ceil_div(x->c.rows, mu);
     const int64_t col_units = hs__ceil_div(cols, nu);
     unit_position at = {.row = first_row(x, panel_col)}; /* next unit to divide */
-    const double units = x->triangle.which
-                             ? advance_position(x, panel_col, cols, at, INFINITY).units
-                             : (double)row_units * (double)col_units;
+    double units = (double)row_units * (double)col_units;
+    if (x->triangle.which) units = advance_position(x, panel_col, cols, at, INFINITY).units;
     double total = 0.0;
     double sum = 0.0;
     for (int32_t w = 0; w < members; w++) total += speeds ? speeds[w] : 1.0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/numbers.h"
+#include "core/status.h"
 #include "core/tuning.h"
 
 /* ---- how deep -------------------------------------------------------------------------------- */
@@ -90,7 +91,7 @@ hs_status hs__one_layer(hs__in_layers *layers, hs__run *run, const hs_product *p
         .element = hs__element_bytes(product->dtype), .rows = product->m, .cols = product->n};
     const size_t bytes = lay_out(&layers->room, product);
     layers->room.data = bytes ? hs__run_pages(run, bytes) : NULL;
-    return layers->room.data ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(layers->room.data);
 }
 
 static hs__layer *layer_of(const hs__layered *sum, int32_t box)

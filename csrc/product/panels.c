@@ -9,7 +9,7 @@
 
 int64_t hs__even_parts(int64_t size, int64_t limit, int64_t unit)
 {
-    limit = limit < unit ? unit : limit / unit * unit;
+    limit = hs__max(limit / unit * unit, unit);
     int64_t parts = hs__ceil_div(size, limit);
     return parts ? hs__round_up(hs__ceil_div(size, parts), unit) : unit;
 }
@@ -240,9 +240,9 @@ void hs__compute_tile(const hs__panel_product *x, const hs__panel *panel, const 
      * of C and at its edges. */
     const int scales =
         first && (layered || x->beta[1] != 0 || !(x->beta[0] == 0 || x->beta[0] == 1.0));
-    const double beta = layered            ? (panel->depth % x->layer != 0)
-                        : first && !scales ? x->beta[0]
-                                           : 1.0;
+    double beta = 1.0;
+    if (layered) beta = panel->depth % x->layer != 0;
+    else if (first && !scales) beta = x->beta[0];
     const float beta_f = (float)beta;
     const float alpha_f = (float)x->alpha[0];
     const void *beta_at = x->pack_a.real_type ? (const void *)&beta : (const void *)&beta_f;

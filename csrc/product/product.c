@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/status.h"
 #include "core/tuning.h"
 #include "product/bands.h"
 #include "product/layers.h"
@@ -155,8 +156,8 @@ static void run_worker(void *context, int32_t worker, int is_caller)
         if (transfer) hs__await_transfer(&self, transfer, boxes->overlap);
         /* sized before the run */
         void *block = hs__pool_scratch(job->run.lease, HS__BLOCKS, worker, 0);
-        job->done[worker] += job->bands ? hs__bands_work(&job->bands[box], worker, block, &self)
-                                        : compute_own_box(job, box, worker, block, &self);
+        if (job->bands) job->done[worker] += hs__bands_work(&job->bands[box], worker, block, &self);
+        else job->done[worker] += compute_own_box(job, box, worker, block, &self);
         if (transfer) hs__end_transfer(&self, transfer);
         if (job->bands && box + 1 < boxes->count) hs__bands_wait(&job->bands[box], &self);
     }
@@ -250,7 +251,8 @@ static hs_status open_own(product_run *job, int32_t i)
     const int32_t worker = job->boxes->box[i].worker;
     if (!set_up_box(job, hs__pool_domain(job->run.pool, worker), i, &x)) return HS_OK;
     const hs_status status = hs__gang_init(&job->gang[i], &job->run, &x, 1, NULL);
-    return status ? status : take_scratch(job, worker, &x);
+    if (status) return status;
+    return take_scratch(job, worker, &x);
 }
 
 /* Opens a layer that any worker may take: its memory is large enough for each domain. */
@@ -269,9 +271,10 @@ static hs_status open_layer(product_run *job, int32_t i)
             if (hs__domain_of(domains, w) == d) status = take_scratch(job, w, &x);
         if (status) return status;
         if (d == own) job->run.total += tiles;
-        most = bytes > most ? bytes : most;
+        most = hs__larger(most, bytes);
     }
-    return (job->room[i] = hs__run_zeros(&job->run, most / 64, 64)) ? HS_OK : HS_ERROR_MEMORY;
+    job->room[i] = hs__run_zeros(&job->run, most / 64, 64);
+    return hs__check_memory(job->room[i]);
 }
 
 static hs_status open_box(product_run *job, int32_t i)
@@ -317,9 +320,8 @@ static int64_t rows_before(const hs_product *x, int32_t i, int32_t bands)
 {
     const double share = (double)i / bands;
     const double upper = 1.0 - sqrt(1.0 - share);
-    const double part = !x->triangle                       ? share
-                        : x->triangle == HS_TRIANGLE_UPPER ? upper
-                                                           : sqrt(share);
+    double part = share;
+    if (x->triangle) part = x->triangle == HS_TRIANGLE_UPPER ? upper : sqrt(share);
     return i == bands ? x->m : (int64_t)((double)x->m * part);
 }
 
@@ -393,14 +395,15 @@ static hs_status open_arrays(product_run *job)
 {
     const hs_boxes *boxes = job->boxes;
     const size_t count = (size_t)boxes->count;
-    if (is_shared(boxes))
-        return (job->bands = hs__run_zeros(&job->run, count, sizeof *job->bands)) ? HS_OK
-                                                                                  : HS_ERROR_MEMORY;
+    if (is_shared(boxes)) {
+        job->bands = hs__run_zeros(&job->run, count, sizeof *job->bands);
+        return hs__check_memory(job->bands);
+    }
     if (!(job->gang = hs__run_zeros(&job->run, count, sizeof *job->gang))) return HS_ERROR_MEMORY;
     if (!boxes->cooperative) return HS_OK;
     job->taken = hs__run_zeros(&job->run, count, sizeof *job->taken);
     job->room = hs__run_zeros(&job->run, count, sizeof *job->room);
-    return job->taken && job->room ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(job->taken && job->room);
 }
 
 /* Finds where each worker's part of the depth begins. */
@@ -427,9 +430,9 @@ static hs_status open_all(product_run *job)
     job->done = job->speeds + p;
     hs__drift_speeds(hs__pool_drift(job->run.pool), boxes->speeds, job->speeds);
     hs__domain_kernels(domains, job->kernel);
-    hs_status status = job->chosen     ? choose_layers(job, job->chosen)
-                       : boxes->layers ? find_depths(job)
-                                       : HS_OK;
+    hs_status status = HS_OK;
+    if (job->chosen) status = choose_layers(job, job->chosen);
+    else if (boxes->layers) status = find_depths(job);
     if (!status) status = open_layers(job);
     if (!status && boxes->layered)
         status = hs__layered_open(&job->sum, &job->run, job->product, boxes);
@@ -447,7 +450,8 @@ static hs_status open_run(void *context)
     const hs_boxes *boxes = job->boxes;
     const hs_product *p = job->product;
     const int small = (double)p->m * (double)p->n * (double)p->k <= HS__ALONE_PRODUCT_UPDATES;
-    job->run.manner = !boxes->cooperative ? HS__EACH : small ? HS__ALONE : HS__SHARED;
+    job->run.manner = small ? HS__ALONE : HS__SHARED;
+    if (!boxes->cooperative) job->run.manner = HS__EACH;
     job->run.speeds = boxes->speeds;
     const hs_status status = open_all(job);
     /* nothing can fail any more */

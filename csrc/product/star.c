@@ -547,7 +547,8 @@ static hs_status open_run(void *context)
     hs__domain_kernels(domains, job->kernel);
     for (int32_t i = 0; i < job->p; i++) job->workers[i].first = job->workers[i].next = -1;
     hs_status status = list_messages(job);
-    return status ? status : open_arenas(job);
+    if (status) return status;
+    return open_arenas(job);
 }
 
 static hs_status report_run(void *context, hs_status status)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/numbers.h"
 #include "core/sort.h"
 
 /* Returns whether all messages cost the same, and are in their ranges. */
@@ -194,5 +195,5 @@ int32_t hs__ring_bound_rounds(int32_t p)
 {
     enum { MOST = 300, EFFORT = 200000000 };
     const int64_t rounds = 1 + EFFORT / ((int64_t)p * p);
-    return (int32_t)(rounds < MOST ? rounds : MOST);
+    return (int32_t)hs__min(rounds, MOST);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "ring/items.h"
 
 /* Members for which all consecutive ones are looked at. */
@@ -72,11 +73,11 @@ static hs_status bound_arrivals(const hs_redistribution *x, const int *cancel, d
     hs__sequence *forward = calloc(2 * (size_t)q, sizeof *forward); /* into each member */
     hs__sequence arriving = {0};
     hs__sequence sent = {0};
-    hs_status status = forward ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(forward);
     hs__sequence *backward = forward + (forward ? q : 0);
     for (int32_t k = 0; k < 2 * q && !status; k++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : push_items(x, k % q, k < q, &arriving, &sent);
+        status = hs__check_cancel(cancel);
+        if (!status) status = push_items(x, k % q, k < q, &arriving, &sent);
         if (status) break;
         forward[k] = sent;
         sent = (hs__sequence){0};
@@ -120,5 +121,6 @@ hs_status hs__arrivals_bound(const hs_redistribution *x, const int *cancel, doub
         times[1][k] = x->next[hs__previous_member(x, k)];
     }
     const hs_status status = bound_arrivals(x, cancel, bound);
-    return status ? status : bound_arrivals(&back, cancel, bound);
+    if (status) return status;
+    return bound_arrivals(&back, cancel, bound);
 }

@@ -5,6 +5,7 @@
 
 #include "core/effort.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "core/tuning.h"
 #include "ring/able.h"
 
@@ -22,8 +23,8 @@ static int32_t find_fastest(const hs_ring *problem)
 static int64_t search_rounds(int64_t p)
 {
     enum { MOST = 4000, FEW = 20, EFFORT = 4000000, LARGE_EFFORT = 200000 };
-    if (p > HS__RING_WORKERS) return LARGE_EFFORT / p > FEW ? LARGE_EFFORT / p : FEW;
-    return 1 + EFFORT / (p * p) < MOST ? 1 + EFFORT / (p * p) : MOST;
+    if (p > HS__RING_WORKERS) return hs__max(LARGE_EFFORT / p, FEW);
+    return hs__min(1 + EFFORT / (p * p), MOST);
 }
 
 /* Searches from a ring. With a time limit, the first search has at most FIRST rounds, and each later
@@ -189,16 +190,17 @@ hs_status hs_ring_batch(int64_t rows, const hs_ring *problem, hs_ring_method met
         return HS_ERROR_VALUE;
     const size_t p = (size_t)problem->p;
     int32_t *ring = malloc(p * sizeof *ring);
-    hs_status status = ring ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(ring);
     hs_ring one = *problem;
     for (int64_t row = 0; row < rows && !status; row++) {
         int32_t size;
         hs_certificate certificate;
         one.cycle_times = problem->cycle_times + (size_t)row * p;
         if (problem->links) one.links = problem->links + (size_t)row * p * p;
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : hs_ring_best(&one, method, effort, cancel, ring, &size,
-                                                      shares + (size_t)row * p, NULL, &certificate);
+        status = hs__check_cancel(cancel);
+        if (!status)
+            status = hs_ring_best(&one, method, effort, cancel, ring, &size,
+                                  shares + (size_t)row * p, NULL, &certificate);
         if (status) break;
         makespans[row] = certificate.value;
         bounds[row] = certificate.bound;
@@ -259,7 +261,7 @@ static hs_status balance_ring(const hs__ring_able *able, int32_t workers, int32_
     int32_t *place = malloc((size_t)workers * sizeof *place);
     int32_t *inner = malloc((size_t)size * sizeof *inner);
     double *shares = malloc((size_t)able->count * sizeof *shares);
-    hs_status found = place && inner && shares ? HS_OK : HS_ERROR_MEMORY;
+    hs_status found = hs__check_memory(place && inner && shares);
     for (int32_t i = 0; i < workers && !found; i++) place[i] = -1;
     for (int32_t k = 0; k < able->count && !found; k++) place[able->worker[k]] = k;
     for (int32_t k = 0; k < size && !found; k++) inner[k] = place[ring[k]];
@@ -284,5 +286,6 @@ hs_status hs_ring_certificate(const hs_ring *problem, int32_t size, const int32_
                         : balance_ring(&able, problem->p, size, ring, cancel, &value);
     if (!status) status = find_bound(problem, &able, value, cancel, &bound);
     hs__ring_close_able(&able);
-    return status ? status : hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
+    if (status) return status;
+    return hs_certificate_of("makespan", HS_MINIMISED, value, bound, certificate);
 }

@@ -256,9 +256,8 @@ static hs_status first_ring(search *s)
     for (int32_t i = 0; i < s->x->p && i < HS_RING_EXACT && !status; i++)
         status = hs__ring_grow(s->x, i, s->cancel, s->best, &s->best_size, &s->value);
     uint64_t state = 0;
-    return status ? status
-                  : hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size,
-                                    &s->value);
+    if (status) return status;
+    return hs__ring_search(s->x, ROUNDS, s->cancel, &state, s->best, &s->best_size, &s->value);
 }
 
 hs_status hs_ring_exact(const hs_ring *problem, const int *cancel, int32_t *ring, int32_t *size,

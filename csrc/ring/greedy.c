@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+#include "core/status.h"
 #include "ring/ring.h"
 
 typedef struct {
@@ -142,9 +144,11 @@ hs_status hs_ring_greedy(const hs_ring *problem, int32_t first, const int *cance
     int32_t count = 0;
     double value = INFINITY;
     if (!found) status = HS_ERROR_MEMORY;
-    for (int32_t i = first < 0 ? 0 : first; !status && i < (first < 0 ? x.p : first + 1); i++) {
-        status = hs__cancelled(cancel) ? HS_ERROR_CANCELLED
-                                       : hs__ring_grow(&x, i, cancel, found, &count, &value);
+    const int32_t begin = (int32_t)hs__max(first, 0); /* -1: from each worker */
+    const int32_t end = first < 0 ? x.p : first + 1;
+    for (int32_t i = begin; !status && i < end; i++) {
+        status = hs__check_cancel(cancel);
+        if (!status) status = hs__ring_grow(&x, i, cancel, found, &count, &value);
     }
     if (!status) {
         memcpy(ring, found, (size_t)count * sizeof *ring);

@@ -89,8 +89,10 @@ static uint32_t find_lowest(const envelope *e, double x)
     for (uint32_t c = 1; c < e->subsets; c++) {
         const double inverse = slope_of(e, c);
         const double time = x * inverse + e->length[c] * inverse;
-        if (time < least) lowest = c;
-        least = time < least ? time : least;
+        if (time < least) {
+            least = time;
+            lowest = c;
+        }
     }
     return lowest;
 }

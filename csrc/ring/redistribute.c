@@ -11,6 +11,7 @@
 
 #include "core/cancel.h"
 #include "core/numbers.h"
+#include "core/status.h"
 #include "ring/items.h"
 
 /* The shifts of the flows that are tried: all up to NEAR away from the shift of the least busy port,
@@ -155,7 +156,7 @@ static hs_status open_schedule(schedule *s, const hs_redistribution *problem, co
 {
     *s = (schedule){.given = problem, .cancel = cancel};
     s->finish = malloc((size_t)problem->size * sizeof *s->finish);
-    return s->finish ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(s->finish);
 }
 
 static void close_schedule(schedule *s)
@@ -242,7 +243,7 @@ static hs_status open_choice(const schedule *s, choice *c)
         else high = middle - 1;
     }
     c->shift = find_least(s, c, first, last, total_time);
-    return hs__cancelled(s->cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(s->cancel);
 }
 
 static void close_choice(choice *c)

@@ -97,11 +97,11 @@ double hs__ring_balanced(const hs__ring *x, int32_t size, const int32_t *ring, d
     size_t before = (size_t)ring[size - 1];
     size_t own = (size_t)ring[0];
     for (int32_t k = 0; k < size; k++) {
-        const size_t next = (size_t)ring[k + 1 < size ? k + 1 : 0];
+        const size_t next = (size_t)ring[hs__place_after(k, size)];
         const double paid = x->payment[own * p + before] + x->payment[own * p + next];
         length += x->edge[own * p + next];
         speed += x->speed[own];
-        dearest = paid > dearest ? paid : dearest;
+        if (paid > dearest) dearest = paid;
         before = own;
         own = next;
     }

@@ -9,6 +9,10 @@
 #include "core/cancel.h"
 #include "hetsched.h"
 
+/* Return the places after and before place k of a ring. */
+static inline int32_t hs__place_after(int32_t k, int32_t size) { return k + 1 < size ? k + 1 : 0; }
+static inline int32_t hs__place_before(int32_t k, int32_t size) { return (k > 0 ? k : size) - 1; }
+
 /* Whether messages take time in addition to the time of their volume. */
 static inline bool hs__ring_affine(const hs_ring *problem)
 {

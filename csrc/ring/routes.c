@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/status.h"
 #include "ring/shared.h"
 
 /* For each node, the best route to it from one worker. */
@@ -65,7 +66,7 @@ hs_status hs_ring_routes(int32_t p, const hs_ring_network *network, int64_t room
     tree t = {.length = malloc(nodes * sizeof *t.length),
               .link = malloc(nodes * sizeof *t.link),
               .cost = malloc(nodes * sizeof *t.cost)};
-    hs_status status = t.length && t.link && t.cost ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(t.length && t.link && t.cost);
     int64_t count = 0;
     for (int32_t i = 0; i < p && !status; i++) {
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/random.h"
+#include "core/status.h"
 #include "core/tuning.h"
 #include "ring/ring.h"
 
@@ -42,11 +44,11 @@ static double edge_cost(const search *s, int32_t i, int32_t j)
 }
 static int32_t member_after(const search *s, int32_t k)
 {
-    return s->at[k + 1 < s->size ? k + 1 : 0];
+    return s->at[hs__place_after(k, s->size)];
 }
 static int32_t member_before(const search *s, int32_t k)
 {
-    return s->at[k > 0 ? k - 1 : s->size - 1];
+    return s->at[hs__place_before(k, s->size)];
 }
 
 static void queue_worker(search *s, int32_t i)
@@ -92,10 +94,9 @@ static double repair_ring(const search *s, int32_t *size, int32_t *ring)
         int32_t worst = 0;
         for (int32_t k = 0; k < *size; k++) {
             const double *payment = s->x->payment + (size_t)ring[k] * p;
-            if (payment[ring[k > 0 ? k - 1 : *size - 1]] +
-                    payment[ring[k + 1 < *size ? k + 1 : 0]] >=
-                most)
-                worst = k;
+            const int32_t before = ring[hs__place_before(k, *size)];
+            const int32_t after = ring[hs__place_after(k, *size)];
+            if (payment[before] + payment[after] >= most) worst = k;
         }
         memmove(ring + worst, ring + worst + 1, (size_t)(--*size - worst) * sizeof *ring);
         time = hs__ring_balanced(s->x, *size, ring, &most);
@@ -207,7 +208,7 @@ static int32_t find_cheapest_place(const search *s, int32_t u, double *cost)
     for (int32_t c = 0; c < 2 * s->nearby; c++) {
         int32_t k = s->place[s->near[u * s->nearby + c / 2]];
         if (k < 0) continue;
-        if (c % 2) k = k > 0 ? k - 1 : s->size - 1;
+        if (c % 2) k = hs__place_before(k, s->size);
         const double length = insertion_cost(s, u, k);
         if (found < 0 || length < *cost) {
             found = k;
@@ -378,12 +379,14 @@ static hs_status shrink_work(search *s, int32_t size, double much)
 static void swap_parts(search *s, uint64_t *state)
 {
     const int32_t n = s->size;
-    const int32_t most = n / 2 < 30 ? n / 2 : 30;
+    const int32_t most = (int32_t)hs__min(n / 2, 30);
     const int32_t a = 1 + hs__pick(state, most);
     const int32_t b = 1 + hs__pick(state, most);
     const int32_t from = hs__pick(state, n);
     for (int32_t k = 0; k < n; k++) {
-        const int32_t old = k < b ? a + k : k < a + b ? k - b : k;
+        int32_t old = k;
+        if (k < b) old = a + k;
+        else if (k < a + b) old = k - b;
         s->trial[k] = s->at[(from + old) % n];
     }
     for (int32_t k = 0; k < a + b; k++)
@@ -458,8 +461,8 @@ static hs_status start_anew(search *s, uint64_t *state)
         s->trial[j] = kept;
     }
     const hs_status status = prune_edges(s);
-    return status ? status
-                  : shrink_work(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
+    if (status) return status;
+    return shrink_work(s, 1 + hs__pick(state, p), 1 << hs__pick(state, DOUBLINGS));
 }
 
 static hs_status run_rounds(search *s, int64_t rounds, uint64_t *state, int32_t *old)
@@ -523,7 +526,7 @@ hs_status hs__ring_search(const hs__ring *x, int64_t rounds, const int *cancel, 
     varied.edge = malloc(count * count * sizeof *varied.edge);
     s.queued = calloc(count, sizeof *s.queued);
     s.gone = calloc(count * count, sizeof *s.gone);
-    hs_status status = numbers && varied.edge && s.queued && s.gone ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(numbers && varied.edge && s.queued && s.gone);
     if (!status) {
         uint64_t random = *state;
         s.at = numbers;

@@ -61,7 +61,7 @@ hs_status hs__sharing_open(hs__shared *s)
     size_t longest = 0;
     for (size_t k = 0; k < p * p; k++) {
         const size_t length = (size_t)(s->first[k + 1] - s->first[k]);
-        longest = length > longest ? length : longest;
+        if (length > longest) longest = length;
     }
     sharing *w = calloc(1, sizeof *w);
     s->own = w;
@@ -181,7 +181,7 @@ double hs__shared_least(const hs__shared *s, int32_t size, const int32_t *ring)
     const double alone = hs__ring_balanced(&s->x, size, ring, &most);
     for (int32_t k = 0; k < size; k++) {
         speed += s->x.speed[ring[k]];
-        priced += s->priced[(size_t)ring[k] * p + (size_t)ring[k + 1 < size ? k + 1 : 0]];
+        priced += s->priced[(size_t)ring[k] * p + (size_t)ring[hs__place_after(k, size)]];
     }
     return size > 1 ? fmax(fmax(alone, most), priced / speed) : alone;
 }

@@ -9,6 +9,7 @@
 #include "core/effort.h"
 #include "core/random.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "ring/shared.h"
 
 /* Rings that are better by a smaller part are ties, of which there may be very many. */
@@ -101,7 +102,7 @@ static hs_status grow_ring(search *c, int32_t first)
     }
     consider_ring(c, best, kept);
     free(kept);
-    return hs__cancelled(c->cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(c->cancel);
 }
 
 /* Takes the trial if it is better than `time`, the time of the ring of the local search. */
@@ -174,7 +175,7 @@ static bool is_spent(const search *c)
 static hs_status improve_ring(search *c, int32_t *now, double *time)
 {
     const int32_t p = c->s->x.p;
-    for (int32_t u = 0, idle = 0; idle < p && !is_spent(c); u = u + 1 < p ? u + 1 : 0) {
+    for (int32_t u = 0, idle = 0; idle < p && !is_spent(c); u = hs__place_after(u, p)) {
         if (hs__cancelled(c->cancel)) return HS_ERROR_CANCELLED;
         idle = improve_worker(c, u, now, time) ? 0 : idle + 1;
     }
@@ -313,7 +314,7 @@ static hs_status bound_edges(const hs__shared *s, double *bound)
     const double *v = s->x.speed;
     double *paid = malloc(2 * p * sizeof *paid);
     int32_t *order = malloc(p * sizeof *order);
-    hs_status status = paid && order ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(paid && order);
     double time = INFINITY;
     for (size_t i = 0; i < p && !status; i++) {
         double least = INFINITY;
@@ -350,7 +351,7 @@ static hs_status bound_sets(const hs__shared *s, const int *cancel, double *boun
     const size_t sets = (size_t)1 << p;
     double *lengths = malloc(sets * sizeof *lengths);
     double *times = malloc((p + p * p) * sizeof *times);
-    hs_status status = lengths && times ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(lengths && times);
     if (!status) {
         double *links = times + p;
         for (size_t i = 0; i < p; i++) {

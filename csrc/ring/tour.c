@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/order.h"
 #include "core/random.h"
+#include "core/status.h"
 #include "ring/ring.h"
 
 enum { NEAR = 10, DEEPEST = 25, BRIDGE = 50 };
@@ -42,8 +44,8 @@ static double edge_cost(const tour *s, int32_t i, int32_t j)
 
 static int32_t neighbour_of(const tour *s, int32_t i, bool back)
 {
-    const int32_t k = s->place[i] + (back != s->mirrored ? -1 : 1);
-    return s->at[k < 0 ? s->p - 1 : k == s->p ? 0 : k];
+    const int32_t k = s->place[i];
+    return s->at[back != s->mirrored ? hs__place_before(k, s->p) : hs__place_after(k, s->p)];
 }
 
 static int32_t worker_after(const tour *s, int32_t i) { return neighbour_of(s, i, false); }
@@ -65,8 +67,8 @@ static void reverse_path(tour *s, int32_t from, int32_t to)
     int32_t length = j - i + (j < i ? s->p : 0) + 1;
     if (2 * length > s->p) {
         const int32_t kept = i;
-        i = j + 1 < s->p ? j + 1 : 0;
-        j = kept > 0 ? kept - 1 : s->p - 1;
+        i = hs__place_after(j, s->p);
+        j = hs__place_before(kept, s->p);
         length = s->p - length;
         s->mirrored = !s->mirrored;
     }
@@ -77,8 +79,8 @@ static void reverse_path(tour *s, int32_t from, int32_t to)
         s->place[b] = i;
         s->at[j] = a;
         s->place[a] = j;
-        i = i + 1 < s->p ? i + 1 : 0;
-        j = j > 0 ? j - 1 : s->p - 1;
+        i = hs__place_after(i, s->p);
+        j = hs__place_before(j, s->p);
     }
 }
 
@@ -209,7 +211,7 @@ static double improve_tour(tour *s)
     double all = 0.0;
     while (s->waiting && !hs__cancelled(s->cancel) && !s->short_of_memory) {
         const int32_t i = s->queue[s->first];
-        s->first = s->first + 1 < s->p ? s->first + 1 : 0;
+        s->first = hs__place_after(s->first, s->p);
         s->waiting--;
         s->queued[i] = false;
         double found = 0.0;
@@ -229,7 +231,7 @@ static double improve_tour(tour *s)
 /* Exchanges two short adjacent paths; returns by how much the tour is longer. */
 static double disturb_tour(tour *s, uint64_t *state)
 {
-    const int32_t longest = (s->p - 2) / 2 < BRIDGE ? (s->p - 2) / 2 : BRIDGE;
+    const int32_t longest = (int32_t)hs__min((s->p - 2) / 2, BRIDGE);
     const int32_t x = hs__pick(state, s->p);
     const int32_t one = worker_after(s, x);
     int32_t end = one;
@@ -279,7 +281,7 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
     double length = 0.0;
     for (int32_t k = 0; k < s->p; k++) {
         s->place[s->at[k]] = k;
-        length += edge_cost(s, s->at[k], s->at[k + 1 < s->p ? k + 1 : 0]);
+        length += edge_cost(s, s->at[k], s->at[hs__place_after(k, s->p)]);
     }
     s->least = HS_EQUAL * length; /* a smaller gain does not count */
     for (int32_t k = 0; k < s->p; k++) queue_worker(s, s->at[k]);
@@ -289,9 +291,8 @@ static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
         const double longer = disturb_tour(s, state);
         if (!(longer - improve_tour(s) < -s->least)) undo_reversals(s, 0);
     }
-    return s->short_of_memory         ? HS_ERROR_MEMORY
-           : hs__cancelled(s->cancel) ? HS_ERROR_CANCELLED
-                                      : HS_OK;
+    if (s->short_of_memory) return HS_ERROR_MEMORY;
+    return hs__check_cancel(s->cancel);
 }
 
 hs_status hs_ring_tour(const hs_ring *problem, int64_t rounds, const int *cancel, int32_t *ring,

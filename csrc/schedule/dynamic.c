@@ -6,6 +6,7 @@
 #include "core/cancel.h"
 #include "core/heap.h"
 #include "core/random.h"
+#include "core/status.h"
 
 /* Tasks are numbered by row, then column, then depth. The numbers of those that are not handed out
  * are the first `left` of `task`, so that one can be drawn, and any can be removed, in O(1). */
@@ -251,7 +252,7 @@ hs_status hs_dynamic_product(const hs_dynamic *product, const int *cancel, hs_dy
                 .tasks = tasks,
                 .blocks = blocks};
     hs__timed *heap = malloc((size_t)product->p * sizeof *heap);
-    hs_status status = open_master(&m) && heap ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(open_master(&m) && heap);
     if (!status) status = serve_all(&m, heap, cancel);
     if (!status) status = certify_volume(&m, certificate);
     double last = 0.0;

@@ -4,6 +4,7 @@
 
 #include "core/cancel.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "core/sum.h"
 #include "schedule/schedule.h"
 
@@ -143,7 +144,7 @@ hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box
     const size_t number = (size_t)count;
     hs_box *kept = malloc((number + 1) * sizeof *kept);
     double *bytes = malloc((number + 1) * sizeof *bytes);
-    hs_status status = kept && bytes ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(kept && bytes);
     int64_t left = 0;
     int32_t several = 0;
     if (!status) left = cut_boxes(product, count, given, kept, bytes, &several);
@@ -215,7 +216,8 @@ static hs_status rank_workers(search *s, double *sums)
         sums[i] = s->compute[i] + s->send[i];
     }
     const hs_status status = sort_workers(x->p, s->send, s->port);
-    return status ? status : sort_workers(x->p, sums, s->speed);
+    if (status) return status;
+    return sort_workers(x->p, sums, s->speed);
 }
 
 /* Deals the layers to the first `enrolled` workers by total time. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "core/sum.h"
 #include "schedule/schedule.h"
 
@@ -243,7 +244,7 @@ static hs_status list_owners(owners *x, const int64_t *groups, const int *cancel
     list_workers(x);
     form_teams(x, groups);
     double *room = take_needs(x);
-    hs_status status = room ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(room);
     if (!status) {
         start_list(list, x->steps * x->zones);
         find_needs(x, x->workers, NULL, spans, &x->own);

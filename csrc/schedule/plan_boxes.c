@@ -19,7 +19,8 @@ hs_status hs__plan_cannon(hs__matmul_planner *s)
             status = hs_matmul_torus(&s->product, x->box_count, x->boxes, 2 * x->box_count, x->sent,
                                      x->messages, &x->message_count);
     }
-    return status ? status : hs__keep_faster(s);
+    if (status) return status;
+    return hs__keep_faster(s);
 }
 
 /* Cuts the iterations into one box for each worker. The boxes are written in place of the zones. */
@@ -75,5 +76,6 @@ hs_status hs__plan_layers(hs__matmul_planner *s, int32_t method)
                  ? plan_cuboids(s)
                  : hs_matmul_layers_best(&s->product, s->block, s->cancel, x->boxes, x->sent,
                                          &x->box_count, &x->sum, &x->layered);
-    return status ? status : hs__keep_faster(s);
+    if (status) return status;
+    return hs__keep_faster(s);
 }

@@ -92,7 +92,8 @@ hs_status hs__plan_zones(hs__matmul_planner *s, int32_t method, const int64_t *g
     hs_status status = hs__begin_candidate(&s->now, method, scope_of_slices(s, method), room);
     if (!status) status = place_zones(s);
     if (!status) status = write_zones(s);
-    return status ? status : hs__keep_faster(s);
+    if (status) return status;
+    return hs__keep_faster(s);
 }
 
 hs_status hs__plan_nodes(hs__matmul_planner *s)

@@ -9,6 +9,7 @@
 #include "core/effort.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "star/star.h"
 
 /* Messages of the first round of a search with a time limit, and the most of any round. */
@@ -49,9 +50,9 @@ static double square_messages(const hs_star *star, int64_t memory, int32_t layou
 static bool is_worth_trying(const hs_star *star, int32_t rule, double messages, int64_t memory)
 {
     const double p = (double)star->p;
-    const double steps = rule == HS_STAR_HET    ? messages * p * p
-                         : rule == HS_STAR_HOMI ? messages * p * p * p
-                                                : 0.0;
+    double steps = 0.0;
+    if (rule == HS_STAR_HET) steps = messages * p * p;
+    if (rule == HS_STAR_HOMI) steps = messages * p * p * p;
     return steps <= most_steps && memory >= hs_star_least_memory(rule);
 }
 
@@ -501,7 +502,7 @@ hs_status hs_star_batch(int64_t rows, const hs_star *stars, const hs_star_option
     if (p < 1 || (rows && (!stars->cycle_times || !stars->link_costs || !stars->memory)))
         return HS_ERROR_VALUE;
     row_arrays x = {.parts = malloc((size_t)p * sizeof *x.parts)};
-    hs_status status = x.parts ? HS_OK : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(x.parts);
     for (int64_t row = 0; row < rows && !status; row++) {
         const int64_t at = row * p;
         hs_star star = *stars;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/cancel.h"
+#include "core/status.h"
 #include "star/star.h"
 
 /* Updates of one worker in a fractional knapsack, each of which costs `cost` of the port's time: at
@@ -122,7 +123,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
             solve_knapsack(count, items, updates, cancel);
     }
     free(items);
-    return hs__cancelled(cancel) ? HS_ERROR_CANCELLED : HS_OK;
+    return hs__check_cancel(cancel);
 }
 
 double hs__star_bound(const double bounds[HS_STAR_BOUNDS])

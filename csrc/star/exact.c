@@ -14,6 +14,7 @@
 #include "core/cancel.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "star/star.h"
 
 enum { FIRST_WIDTH = 64, WIDEN = 4 };
@@ -93,9 +94,7 @@ static void lay_legs(const search *x, worker_class *class, int64_t width)
     double ahead = 0.0;
     double rest = 0.0;
     for (int64_t part = class->parts; part-- > 0;) {
-        const double h =
-            (double)(class->height < x->r - part * class->height ? class->height
-                                                                 : x->r - part * class->height);
+        const double h = (double)hs__min(class->height, x->r - part * class->height);
         const double v = (double)width;
         const double hold = h * v * class->link_cost;
         const double panel = (h + v) * class->link_cost;
@@ -105,10 +104,9 @@ static void lay_legs(const search *x, worker_class *class, int64_t width)
         for (int64_t step = x->t + 1; step >= 0; step--) {
             const int32_t at = leg_of(x, class, width, part, step);
             leg *y = &class->legs[at];
-            *y = (leg){.kind = step == 0      ? HS_STAR_LOAD
-                               : step <= x->t ? HS_STAR_PANEL
-                                              : HS_STAR_RESULT,
-                       .next = at + 1};
+            *y = (leg){.kind = HS_STAR_PANEL, .next = at + 1};
+            if (step == 0) y->kind = HS_STAR_LOAD;
+            if (step > x->t) y->kind = HS_STAR_RESULT;
             y->port = y->kind == HS_STAR_PANEL ? panel : hold;
             y->work = y->kind == HS_STAR_PANEL ? work : 0.0;
             /* A panel maps (port, last) to last' = max(max(port, last but one) + panel, last) +
@@ -186,9 +184,8 @@ static const leg *next_leg(const search *x, const int32_t *place, int32_t i, int
 
 static double start_of(const double *times, int32_t i, const leg *y)
 {
-    return y->kind == HS_STAR_LOAD    ? times[0]
-           : y->kind == HS_STAR_PANEL ? times[1 + 2 * i]
-                                      : times[2 + 2 * i];
+    if (y->kind == HS_STAR_LOAD) return times[0];
+    return times[2 * i + (y->kind == HS_STAR_PANEL ? 1 : 2)];
 }
 
 /* Sends the next message of slot i. If width > 0, it is the first message of a new panel of
@@ -559,7 +556,7 @@ static hs_status open_search(search *x, const hs_star *star)
                              x->classes[k].legs[leg_of(x, &x->classes[k], width, 0, 0)].ahead);
     }
     x->found = malloc((size_t)(x->s * parts * (x->t + 2)) * sizeof *x->found);
-    return x->found ? HS_OK : HS_ERROR_MEMORY;
+    return hs__check_memory(x->found);
 }
 
 static void close_search(search *x, int32_t p)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cancel.h"
 #include "core/effort.h"
 #include "core/numbers.h"
 #include "core/sort.h"
+#include "core/status.h"
 #include "star/lu.h"
 #include "star/star.h"
 
@@ -445,10 +445,8 @@ hs_status hs_star_lu_best(const hs_star_lu *lu, const hs_star_options *options,
     candidate tried = {.own = tried_own, .products = tried_products, .parts = tried_parts};
     int64_t widths[MOST_WIDTHS] = {lu->width};
     int32_t count = 1;
-    hs_status status =
-        x.memory && x.numbers && x.parts && tried_own && tried_products && tried_parts
-            ? HS_OK
-            : HS_ERROR_MEMORY;
+    hs_status status = hs__check_memory(x.memory && x.numbers && x.parts && tried_own &&
+                                        tried_products && tried_parts);
     if (!status && !lu->width) status = choose_widths(&x, widths, &count);
     if (!status) status = plan_widths(&x, count, widths, &best, &tried);
     if (!status) status = hs_star_lu_certificate(lu, best.makespan, cancel, certificate);

@@ -12,12 +12,12 @@
 
 int64_t hs_star_side(int64_t memory, int32_t layout)
 {
-    const int64_t m = memory < 0 ? 0 : memory < HS__SIZE_MOST ? memory : HS__SIZE_MOST;
+    const int64_t m = hs__min(hs__max(memory, 0), HS__SIZE_MOST);
+    int64_t most = m; /* blocks of the largest square */
+    if (layout == HS_STAR_TOLEDO) most = m / 3;
+    if (layout == HS_STAR_PAIR) most = m / 2;
     /* a little too large: the loops below reduce it */
-    int64_t side = (int64_t)sqrt((double)(layout == HS_STAR_TOLEDO ? m / 3
-                                          : layout == HS_STAR_PAIR ? m / 2
-                                                                   : m)) +
-                   1;
+    int64_t side = (int64_t)sqrt((double)most) + 1;
     if (layout == HS_STAR_TOLEDO)
         while (side * side > m / 3) side--;
     else if (layout == HS_STAR_SINGLE)
@@ -62,7 +62,9 @@ static hs_status plan_by_dealing(const hs_star *star, int32_t method, int32_t ea
     hs__port port;
     const hs_status status = hs__port_open(&port, star, star->p, eager, cancel);
     if (status) return status;
-    port.buffers = layout == HS_STAR_TOLEDO ? 1 : layout == HS_STAR_SINGLE ? HS_STAR_STREAM_A : 2;
+    port.buffers = 2;
+    if (layout == HS_STAR_TOLEDO) port.buffers = 1;
+    if (layout == HS_STAR_SINGLE) port.buffers = HS_STAR_STREAM_A;
     port.deals_ahead = layout == HS_STAR_PAIR;
     for (int32_t i = 0; i < star->p; i++) {
         const int64_t side = out->sides[i];
@@ -106,7 +108,8 @@ static int32_t enough_workers(int32_t most, int64_t side, double link_cost, doub
     const double sending = 2.0 * link_cost;
     const double computing = (double)side * cycle_time;
     const double guess = ceil(computing / sending); /* infinite for a link without cost */
-    int32_t count = guess < most ? (guess > 1.0 ? (int32_t)guess : 1) : most;
+    int32_t count = most;
+    if (guess < most) count = guess > 1.0 ? (int32_t)guess : 1;
     while (count > 1 && sending * (count - 1) >= computing) count--;
     while (count < most && sending * count < computing) count++;
     return count;
@@ -261,9 +264,9 @@ static int32_t choose_next(const selection *x)
         const double updates = square_of(x->sides[i]);
         const double then = arrival_time(x, i, x->now, x->ready[i], !x->picks[i]);
         const double end = then + updates * x->star->cycle_times[i];
-        double value = x->variant == MIN_MIN        ? -end
-                       : x->variant & HS_STAR_AHEAD ? -1.0
-                                                    : work_rate(x, updates, then);
+        double value = -end;
+        if (x->variant != MIN_MIN)
+            value = x->variant & HS_STAR_AHEAD ? -1.0 : work_rate(x, updates, then);
         if (x->variant != MIN_MIN && x->variant & HS_STAR_AHEAD)
             for (int32_t j = 0; j < p; j++) {
                 if (!x->sides[j]) continue;
@@ -313,9 +316,9 @@ static void cut_panels(const selection *x, hs_star_chunk *chunks, int64_t *colum
     for (int64_t k = 0; k < x->owned; k++) {
         const int32_t i = x->owner[k];
         const int64_t side = x->sides[i];
-        const int64_t width = side < star->s - col ? side : star->s - col;
+        const int64_t width = hs__min(side, star->s - col);
         for (int64_t row = 0; row < star->r; row += side) {
-            const int64_t height = side < star->r - row ? side : star->r - row;
+            const int64_t height = hs__min(side, star->r - row);
             *chunks++ = (hs_star_chunk){.worker = i,
                                         .buffers = 2,
                                         .row = row,

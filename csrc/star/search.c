@@ -84,7 +84,7 @@ static double count_messages(const hs_star *star, const hs_star_share *shares)
 /* Returns where part k of `count` equal parts begins. */
 static int64_t begin_of_part(int64_t whole, int64_t count, int64_t k)
 {
-    return whole / count * k + (k < whole % count ? k : whole % count);
+    return whole / count * k + hs__min(k, whole % count);
 }
 
 /* Cuts shares into chunks. panels: the largest number of panels per chunk. */
@@ -149,9 +149,8 @@ hs_status hs_star_cut(const hs_star *star, int32_t by_rows, const hs_star_share 
         x->width = x->height;
         x->row = row;
         x->height = height;
-        x->held = x->held == HS_STAR_HOLD_A   ? HS_STAR_HOLD_B
-                  : x->held == HS_STAR_HOLD_B ? HS_STAR_HOLD_A
-                                              : HS_STAR_HOLD_C;
+        if (x->held == HS_STAR_HOLD_A) x->held = HS_STAR_HOLD_B;
+        else if (x->held == HS_STAR_HOLD_B) x->held = HS_STAR_HOLD_A;
         if (x->buffers == HS_STAR_STREAM_A) x->buffers = HS_STAR_STREAM_B;
     }
     return HS_OK;
@@ -205,9 +204,9 @@ static int64_t widest_chunk(int64_t memory, int64_t height, int32_t buffers, int
  * and a second chunk ahead, with one panel, or streamed. */
 static int64_t largest_square(int64_t memory, int32_t buffers, int32_t ahead)
 {
-    int64_t side = hs_star_side(memory, buffers == HS_STAR_STREAM_A ? HS_STAR_SINGLE
-                                        : ahead                     ? HS_STAR_PAIR
-                                                                    : HS_STAR_DOUBLE);
+    int32_t layout = ahead ? HS_STAR_PAIR : HS_STAR_DOUBLE;
+    if (buffers == HS_STAR_STREAM_A) layout = HS_STAR_SINGLE;
+    int64_t side = hs_star_side(memory, layout);
     while (buffers == 1 && (side + 1) * (side + 3) <= memory) side++;
     return side;
 }
@@ -227,7 +226,7 @@ static int add_squarish(const hs_star *star, int64_t m, int32_t buffers, int32_t
         return 0;
     option best[2] = {{.column = INFINITY}, {.column = INFINITY}};
     const int64_t first = hs__ceil_div(star->r, side);
-    for (int64_t rows = first > 2 ? first - 2 : 1; rows <= star->r && rows <= first + 3; rows++) {
+    for (int64_t rows = hs__max(first - 2, 1); rows <= star->r && rows <= first + 3; rows++) {
         const int64_t width = widest_chunk(m, hs__ceil_div(star->r, rows), buffers, ahead);
         if (!width) continue;
         const double column = t * ((double)rows + r / (double)hs__min(width, star->s));
@@ -660,8 +659,8 @@ static hs_status run_search(search *x, const hs_star *star, draft *d, plan *now,
         status = evaluate_plan(x, best->shares, best->order, INFINITY, &best->makespan);
     }
     if (!status) status = run_with(x, STREAMS, orientations, effort, d, now, trial, other, best);
-    return status ? status
-                  : run_with(x, AHEAD, orientations, effort / 2, d, now, trial, other, best);
+    if (status) return status;
+    return run_with(x, AHEAD, orientations, effort / 2, d, now, trial, other, best);
 }
 
 static void end_search(search *x, draft *d)
@@ -737,7 +736,7 @@ static hs_status choose_some(const hs_star *star, const int *cancel, int32_t *ch
             if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
         }
     }
-    int32_t extra = wanted > 2 * MANY - wanted ? wanted : 2 * MANY - wanted;
+    int32_t extra = (int32_t)hs__max(wanted, 2 * MANY - wanted);
     for (int32_t k = 0; k < star->p && extra; k++) {
         const int32_t i = d.by_cost[k];
         if (!chosen[i] && x.workers[i].count) {

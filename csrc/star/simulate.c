@@ -110,10 +110,10 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
 /* Returns when the worker could take part in its next message. */
 static double earliest_start(const hs__worker_state *state)
 {
-    if (state->kind == HS_STAR_RESULT)
-        return state->pending > 0.0 ? state->pending_since
-               : state->full == 2   ? state->before
-                                    : state->last;
+    if (state->kind == HS_STAR_RESULT) {
+        if (state->pending > 0.0) return state->pending_since;
+        return state->full == 2 ? state->before : state->last;
+    }
     if (state->kind == HS_STAR_LOAD || state->out > 0.0) return state->released;
     return state->buffers == 2 ? state->before : state->last;
 }
@@ -134,7 +134,7 @@ static inline void set_next_kind(hs__port *port, int32_t i, int32_t kind)
 static void deal_columns(hs__port *port, int32_t i)
 {
     hs__worker_state *state = &port->states[i];
-    state->breadth = state->side < port->left ? state->side : port->left;
+    state->breadth = hs__min(state->side, port->left);
     state->col = port->s - port->left;
     state->row = 0;
     port->left -= state->breadth;
@@ -160,7 +160,7 @@ static int take_chunk(hs__port *port, int32_t i)
         if (state->side == 0 || port->left == 0) return 0;
         deal_columns(port, i);
     }
-    const int64_t height = state->side < port->r - state->row ? state->side : port->r - state->row;
+    const int64_t height = hs__min(state->side, port->r - state->row);
     const hs_star_chunk chunk = {.worker = i,
                                  .buffers = port->buffers,
                                  .row = state->row,
@@ -214,8 +214,7 @@ static void find_next_message(hs__port *port, int32_t i)
 /* Sends a panel, which is then computed. */
 static void send_panel(hs__worker_state *state, hs_star_message *message)
 {
-    const int64_t depth =
-        state->deep < state->length - state->sent ? state->deep : state->length - state->sent;
+    const int64_t depth = hs__min(state->deep, state->length - state->sent);
     const double along = state->sent % state->every == 0 ? state->more : 0.0;
     message->depth = state->sent;
     message->end = message->start + ((double)depth * state->in + along) * state->link_cost;
@@ -239,7 +238,7 @@ static void send_result(hs__worker_state *state, hs_star_message *message)
         state->pending = 0.0;
     } else if (state->out > 0.0) {
         const int64_t left = state->length - state->returned;
-        const int64_t depth = state->deep < left ? state->deep : left;
+        const int64_t depth = hs__min(state->deep, left);
         message->depth = state->returned;
         blocks = (double)depth * state->out;
         state->returned += depth;
@@ -289,9 +288,8 @@ static int serve_worker(hs__port *port, int32_t i)
 static hs_status check_limits(const hs__port *port)
 {
     if ((port->message_count & 1023) != 1) return HS_OK;
-    return hs__cancelled(port->cancel)        ? HS_ERROR_CANCELLED
-           : port->message_count > port->most ? HS_ERROR_UNSUPPORTED
-                                              : HS_OK;
+    if (hs__cancelled(port->cancel)) return HS_ERROR_CANCELLED;
+    return port->message_count > port->most ? HS_ERROR_UNSUPPORTED : HS_OK;
 }
 
 /* Eager: sends the results that are ready now. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/heap.h"
+#include "core/numbers.h"
 #include "hetsched.h"
 
 /* The state of a worker. Its messages have one order. Usually: the load of a chunk, its panels, its
@@ -117,7 +118,7 @@ static inline int64_t hs__star_panels(const hs_star_chunk *chunk, const hs_star_
 static inline int64_t hs__star_deep(const hs_star_chunk *chunk, const hs_star_traffic *x,
                                     int64_t first)
 {
-    return chunk->depth < x->length - first ? chunk->depth : x->length - first;
+    return hs__min(chunk->depth, x->length - first);
 }
 
 /* Returns the blocks that a message carries, in either direction. */
@@ -152,7 +153,7 @@ static inline int64_t hs__star_returned(const hs_star_chunk *chunk, const hs_sta
 static inline int64_t hs__star_passing(const hs_star_chunk *chunk, const hs_star_traffic *x)
 {
     if (hs__star_streams(chunk)) return x->more + x->in;
-    return chunk->buffers * (chunk->depth < x->length ? chunk->depth : x->length) * x->in;
+    return chunk->buffers * hs__min(chunk->depth, x->length) * x->in;
 }
 
 /* Returns whether a chunk and its panels fit in memory, in exact integers; all its numbers must be
@@ -161,7 +162,7 @@ static inline int hs__star_fits(int64_t t, const hs_star_chunk *chunk, int64_t m
 {
     const hs_star_traffic x = hs__chunk_traffic_of(t, chunk);
     if (hs__star_streams(chunk)) return x.held <= memory && x.more + x.in <= memory - x.held;
-    const int64_t panel = chunk->depth < x.length ? chunk->depth : x.length;
+    const int64_t panel = hs__min(chunk->depth, x.length);
     return x.held <= memory && panel <= (memory - x.held) / (chunk->buffers * x.in);
 }
 

@@ -231,9 +231,8 @@ hs_status hs_star_peaks(int64_t t, int32_t p, int64_t count, const hs_star_chunk
     for (int64_t k = length; k-- > 0;) {
         holding *x = &workers[messages[k].worker];
         const bool panel = messages[k].kind == HS_STAR_PANEL;
-        next[k] = x->panel < 0                          ? x->other
-                  : x->other < 0 || x->panel < x->other ? x->panel
-                                                        : x->other;
+        next[k] = x->other;
+        if (x->panel >= 0 && (x->other < 0 || x->panel < x->other)) next[k] = x->panel;
         *(panel ? &x->panel : &x->other) = k;
     }
     for (int64_t k = 0; k < length; k++) {

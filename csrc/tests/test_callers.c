@@ -97,7 +97,8 @@ static hs_status solve(hs_pool *pool, operands *x)
 {
     hs_factor lu = factor_of(x, HS_LU);
     const hs_status status = hs_run_factor(pool, &lu, NULL, NULL);
-    return status ? status : hs_lu_solve(pool, &lu, 0, x->n, x->b, x->n, 1, NULL, NULL);
+    if (status) return status;
+    return hs_lu_solve(pool, &lu, 0, x->n, x->b, x->n, 1, NULL, NULL);
 }
 
 static hs_status factor_qr(hs_pool *pool, operands *x)

@@ -187,11 +187,11 @@ static void check_invariants(hs_pool *pool)
     problem x = make_problem(HS_FLOAT64, 90, 16, 2);
     double trace = 0, square = 0;
     for (int64_t j = 0; j < x.n; j++)
-        for (int64_t i = j; i < x.n && i <= j + 2; i++)
-            set(x.first, x.dtype, (i - j) + j * x.chase.band_ld,
-                i > j                    ? (i == j + 1 ? -4 : 1)
-                : j == 0 || j == x.n - 1 ? 5
-                                         : 6);
+        for (int64_t i = j; i < x.n && i <= j + 2; i++) {
+            double value = (const double[]){6, -4, 1}[i - j];
+            if (i == j && (j == 0 || j == x.n - 1)) value = 5;
+            set(x.first, x.dtype, (i - j) + j * x.chase.band_ld, value);
+        }
     for (int64_t k = 1; k <= x.n; k++) {
         const double value = pow(2 - 2 * cos((double)k * M_PI / (double)(x.n + 1)), 2);
         trace += value;
@@ -229,9 +229,7 @@ static void check_not_finite(hs_pool *pool)
         for (int k = 0; k < 3; k++) {
             problem x = make_problem(dtype, 60, 16, 0);
             set(x.first, dtype, 1 + 7 * x.chase.band_ld,
-                k == 0   ? NAN
-                : k == 1 ? INFINITY
-                         : DBL_MAX);
+                (const double[]){NAN, INFINITY, DBL_MAX}[k]);
             CHECK(run_problem(pool, &x, 1, NULL) == HS_OK);
             free_problem(&x);
         }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "elements.h"
 #include "late.h"
@@ -34,7 +35,7 @@ static double complex any_number(int dtype)
 static int64_t rows_of(const hs__chased *x, int64_t s, int64_t p)
 {
     const int64_t rest = x->n - (s + 1 + p * x->width);
-    return rest < 0 ? 0 : rest < x->width ? rest : x->width;
+    return hs__min(hs__max(rest, 0), x->width);
 }
 
 /* Fills in unitary reflectors, some of which are the identity. What must not be read is NaN. */
@@ -47,10 +48,9 @@ static void fill_reflectors(hs__chased *x)
             double complex tau = 0;
             double square = 1;
             for (int64_t i = 0; i < x->width; i++) {
-                set(x->v, dtype, at * x->width + i,
-                    i == 0     ? 1
-                    : i < rows ? any_number(dtype)
-                               : NAN);
+                double complex value = i == 0 ? 1 : NAN;
+                if (i > 0 && i < rows) value = any_number(dtype);
+                set(x->v, dtype, at * x->width + i, value);
                 if (i > 0 && i < rows) square += pow(cabs(get(x->v, dtype, at * x->width + i)), 2);
             }
             if (rows > 0 && check_random(8)) {

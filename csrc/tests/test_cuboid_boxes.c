@@ -95,10 +95,11 @@ static void random_trees(void)
         int32_t p = 1 + (int32_t)check_random(round % 2 ? MAX : 6);
         double total = 0;
         double sum = 0;
-        for (int32_t i = 0; i < p; i++)
-            volumes[i] = round % 3 == 0   ? 1
-                         : round % 3 == 1 ? check_random(5)
-                                          : pow(10, (int)check_random(20) - 10);
+        for (int32_t i = 0; i < p; i++) {
+            volumes[i] = 1;
+            if (round % 3 == 1) volumes[i] = check_random(5);
+            if (round % 3 == 2) volumes[i] = pow(10, (int)check_random(20) - 10);
+        }
         volumes[check_random((unsigned)p)] = 3;
         for (int32_t i = 0; i < p; i++) total += volumes[i];
         int32_t length = random_tree(p, volumes, tree);

@@ -32,6 +32,14 @@ static int is_tree(int32_t p, const double *volumes, int32_t axes, const int32_t
     return waiting == 1;
 }
 
+/* Cuts the cube by the exact method, or by the search, which makes so many tries. */
+static hs_status cut(int exact, int32_t p, const double *volumes, const double *faces, int32_t axes,
+                     int32_t tries, int32_t *tree, int32_t *length, double *cost)
+{
+    if (exact) return hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, length, cost);
+    return hs_partition_cuboids(p, volumes, faces, axes, NULL, tries, 0, NULL, tree, length, cost);
+}
+
 static void known_costs(void)
 {
     const double equal[] = {3, 3, 3, 3, 3, 3, 3, 3};
@@ -39,13 +47,9 @@ static void known_costs(void)
     int32_t tree[2 * MAX], length;
     double cost;
     for (int exact = 0; exact < 2; exact++) {
-        CHECK((exact ? hs_partition_cuboids_exact(8, equal, ones, 7, NULL, tree, &length, &cost)
-                     : hs_partition_cuboids(8, equal, ones, 7, NULL, 0, 0, NULL, tree, &length,
-                                            &cost)) == HS_OK);
+        CHECK(cut(exact, 8, equal, ones, 7, 0, tree, &length, &cost) == HS_OK);
         CHECK(length == 15 && is_near(cost, 6) && is_tree(8, equal, 7, tree, length));
-        CHECK((exact ? hs_partition_cuboids_exact(1, equal, faces, 7, NULL, tree, &length, &cost)
-                     : hs_partition_cuboids(1, equal, faces, 7, NULL, 3, 0, NULL, tree, &length,
-                                            &cost)) == HS_OK);
+        CHECK(cut(exact, 1, equal, faces, 7, 3, tree, &length, &cost) == HS_OK);
         CHECK(length == 1 && tree[0] == 0 && cost == 10);
         /* two workers: one cut, across the cheapest face that is allowed */
         for (int32_t axes = 1; axes < 8; axes++) {
@@ -53,27 +57,18 @@ static void known_costs(void)
             double least = INFINITY;
             for (int q = 0; q < 3; q++)
                 if (axes >> q & 1) least = fmin(least, across[q]);
-            CHECK((exact ? hs_partition_cuboids_exact(2, equal, faces, axes, NULL, tree, &length,
-                                                      &cost)
-                         : hs_partition_cuboids(2, equal, faces, axes, NULL, 3, 0, NULL, tree,
-                                                &length, &cost)) == HS_OK);
+            CHECK(cut(exact, 2, equal, faces, axes, 3, tree, &length, &cost) == HS_OK);
             CHECK(is_near(cost, 10 + least) && is_tree(2, equal, axes, tree, length));
         }
         /* One axis: slices. A face that costs nothing: slices as well, as many as there are
          * workers. */
         for (int32_t q = 0; q < 3; q++) {
             const double across[] = {3, 2, 5};
-            CHECK((exact ? hs_partition_cuboids_exact(8, equal, faces, 1 << q, NULL, tree, &length,
-                                                      &cost)
-                         : hs_partition_cuboids(8, equal, faces, 1 << q, NULL, 3, 0, NULL, tree,
-                                                &length, &cost)) == HS_OK);
+            CHECK(cut(exact, 8, equal, faces, 1 << q, 3, tree, &length, &cost) == HS_OK);
             CHECK(is_near(cost, 10 + 7 * across[q]) && is_tree(8, equal, 1 << q, tree, length));
             double without[] = {2, 3, 5};
             without[q == 2 ? 2 : 1 - q] = 0;
-            CHECK((exact ? hs_partition_cuboids_exact(8, equal, without, 7, NULL, tree, &length,
-                                                      &cost)
-                         : hs_partition_cuboids(8, equal, without, 7, NULL, 3, 0, NULL, tree,
-                                                &length, &cost)) == HS_OK);
+            CHECK(cut(exact, 8, equal, without, 7, 3, tree, &length, &cost) == HS_OK);
             CHECK(is_near(cost, 10 - across[q]) && is_tree(8, equal, 1 << q, tree, length));
         }
     }
@@ -86,7 +81,8 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
 {
     double best = INFINITY;
     double total = 0;
-    for (int i = 0; set >> i; i++) total += set >> i & 1 ? volumes[i] : 0;
+    for (int i = 0; set >> i; i++)
+        if (set >> i & 1) total += volumes[i];
     if (!(set & (set - 1)))
         return faces[0] * side[0] * side[2] + faces[1] * side[2] * side[1] +
                faces[2] * side[0] * side[1];
@@ -94,7 +90,8 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
         double share = 0;
         /* the complement of this part is the same cut */
         if (!(part & set & -set)) continue;
-        for (int i = 0; part >> i; i++) share += part >> i & 1 ? volumes[i] / total : 0;
+        for (int i = 0; part >> i; i++)
+            if (part >> i & 1) share += volumes[i] / total;
         for (int q = 0; q < 3; q++) {
             double a[3] = {side[0], side[1], side[2]};
             double b[3] = {side[0], side[1], side[2]};
@@ -175,10 +172,11 @@ static void random_volumes(void)
         int32_t tree[2 * MAX], length;
         int32_t p = 1 + (int32_t)check_random(10);
         int32_t axes = 1 + (int32_t)check_random(7);
-        for (int32_t i = 0; i < p; i++)
-            volumes[i] = round % 3 == 0   ? 1
-                         : round % 3 == 1 ? check_random(5)
-                                          : pow(10, (int)check_random(9) - 4);
+        for (int32_t i = 0; i < p; i++) {
+            volumes[i] = 1;
+            if (round % 3 == 1) volumes[i] = check_random(5);
+            if (round % 3 == 2) volumes[i] = pow(10, (int)check_random(9) - 4);
+        }
         for (int q = 0; q < 3; q++) faces[q] = round % 2 ? 1 : pow(2, (int)check_random(7) - 3.0);
         volumes[check_random((unsigned)p)] = 1;
         CHECK(hs_partition_cuboids_exact(p, volumes, faces, axes, NULL, tree, &length, &exact) ==

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "domains.h"
 #include "products.h"
@@ -165,7 +166,7 @@ static void check_lu(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
     const grid a = random_grid(dtype, m, n);
     const grid x = copy_of(&a);
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     double complex v[LONGEST], u[LONGEST], found[LONGEST], expected[LONGEST];
     int32_t pivots[LONGEST];
     factor_copy(pool, HS_LU, &x, pivots, NULL);
@@ -254,7 +255,7 @@ static void check_cholesky(hs_pool *pool, int dtype, int64_t n)
 /* Checks A = Q R with Q^H Q = I, of any shape, and Q^H C. */
 static void check_qr(hs_pool *pool, int dtype, int64_t m, int64_t n)
 {
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     const grid a = random_grid(dtype, m, n);
     const grid x = copy_of(&a);
     const grid q = random_grid(dtype, m, rank);
@@ -400,7 +401,7 @@ static void each_size(const char *set, int dtype)
     int32_t tile[2], own[3];
     const hs_status status = hs_kernel_sizes(set, dtype & 1, tile, own);
     if (status == HS_ERROR_UNSUPPORTED || !CHECK(status == HS_OK)) return;
-    const int32_t most = 2 * (tile[0] > tile[1] ? tile[0] : tile[1]);
+    const int32_t most = 2 * (int32_t)hs__max(tile[0], tile[1]);
     const int32_t shift = (int32_t)check_random(1000);
     for (int32_t i = 0; i < most && !has_no_end; i += i < 4 ? 1 : CHECK_MANY(1, 7)) {
         hs_domain domain = {.kernel = set};

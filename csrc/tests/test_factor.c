@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "domains.h"
 #include "elements.h"
@@ -92,12 +93,11 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
         const int64_t bad = round % 9 == 5 ? (int64_t)check_random((unsigned)n) : -1;
         const strided a = make_strided(dtype, n, n);
         const strided x = make_strided(dtype, n, n);
-        for (int64_t i = 0; i < n; i++) /* elements that are not read */
-            for (int64_t j = 0; j < n; j++)
-                put_element(&a, i, j,
-                            i > j    ? any_number(dtype)
-                            : i == j ? (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I
-                                     : NAN);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < i; j++) put_element(&a, i, j, any_number(dtype));
+            put_element(&a, i, i, (double)(i == bad ? -1 : 2 * n) + (dtype >> 1) * 3 * I);
+            for (int64_t j = i + 1; j < n; j++) put_element(&a, i, j, NAN); /* not read */
+        }
         if (in_place) copy_elements(&x, &a);
         hs_factor c = {.kind = HS_CHOLESKY,
                        .dtype = dtype,
@@ -130,9 +130,9 @@ static void cholesky(hs_pool *pool, int32_t p, int rounds)
             CHECK(creal(element_at(&x, i, i)) > 0 && cimag(element_at(&x, i, i)) == 0);
             for (int64_t j = i + 1; j < n; j++) {
                 const double complex above = element_at(&x, i, j);
-                CHECK(clear      ? above == 0
-                      : in_place ? isnan(creal(above))
-                                 : creal(above) == creal(get("UUUUUUUUUUUUUUUU", dtype, 0)));
+                if (clear) CHECK(above == 0);
+                else if (in_place) CHECK(isnan(creal(above)));
+                else CHECK(creal(above) == creal(get("UUUUUUUUUUUUUUUU", dtype, 0)));
             }
         }
         free(a.memory);
@@ -162,7 +162,7 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
         int64_t m = 1 + check_random(MAX);
         int64_t n = 1 + check_random(MAX);
         if (round % 11 == 0) m += 2 * MAX;
-        const int64_t rank = m < n ? m : n;
+        const int64_t rank = hs__min(m, n);
         const strided a = make_strided(dtype, m, n);
         const strided x = make_strided(dtype, m, n);
         const strided q = make_strided(dtype, m, m <= MAX ? m : rank);
@@ -234,16 +234,18 @@ static void qr(hs_pool *pool, int32_t p, int rounds)
 static void fill_triangle(const strided *t, int upper, int unit)
 {
     for (int64_t i = 0; i < t->n; i++)
-        for (int64_t j = 0; j < t->n; j++)
-            put_element(t, i, j,
-                        i == j             ? unit ? NAN : 2 + any_number(t->dtype)
-                                    : (i < j) == upper ? any_number(t->dtype) / (double)t->n
-                                           : NAN);
+        for (int64_t j = 0; j < t->n; j++) {
+            double complex value = NAN;
+            if (i == j && !unit) value = 2 + any_number(t->dtype);
+            if (i != j && (i < j) == upper) value = any_number(t->dtype) / (double)t->n;
+            put_element(t, i, j, value);
+        }
 }
 
 static double complex triangle_at(const strided *t, int upper, int unit, int64_t i, int64_t j)
 {
-    return i == j ? unit ? 1 : element_at(t, i, i) : (i < j) == upper ? element_at(t, i, j) : 0;
+    if (i == j && unit) return 1;
+    return i == j || (i < j) == upper ? element_at(t, i, j) : 0;
 }
 
 static void triangles(hs_pool *pool, int rounds)
@@ -313,7 +315,7 @@ static void inverses(hs_pool *pool, int rounds)
         double worst = 0;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
-                double complex sum = i == j ? -1 : 0;
+                double complex sum = -(i == j);
                 for (int64_t k = 0; k < n; k++) sum += element_at(&a, i, k) * element_at(&x, k, j);
                 worst = fmax(worst, cabs(sum));
             }
@@ -466,7 +468,7 @@ static shared factor_shared(hs_pool *pool, int kind, const strided *a, const str
     const int dtype = a->dtype;
     const int64_t m = a->m;
     const int64_t n = a->n;
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     shared x = {make_strided(dtype, m, n), make_strided(dtype, m, b->n), make_strided(dtype, m, m),
                 malloc((size_t)rank * sizeof *x.pivots), malloc((size_t)rank * sizeof *x.tau)};
     hs_factor f = {.kind = kind,
@@ -562,11 +564,8 @@ static void domains(const char *second, int rounds)
             for (int64_t j = 0; j < n; j++)
                 put_element(&a, i, j, any_number(dtype) + (i == j ? (double)(3 * n) : 0));
             for (int64_t j = 0; j < b.n; j++) put_element(&b, i, j, any_number(dtype));
-            for (int64_t j = 0; j < n && kind == HS_CHOLESKY; j++)
-                put_element(&a, i, j,
-                            i > j    ? element_at(&a, i, j)
-                            : i == j ? (double)(3 * n)
-                                     : NAN);
+            for (int64_t j = i; j < n && kind == HS_CHOLESKY; j++)
+                put_element(&a, i, j, i == j ? (double)(3 * n) : NAN);
         }
         const shared x = factor_shared(several, kind, &a, &b, round % 3 == 0, cooperative,
                                        round % 7 == 2 ? 150 : 25);

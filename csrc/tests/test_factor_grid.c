@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "elements.h"
 #include "hetsched.h"
@@ -52,7 +53,7 @@ static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, 
     const size_t e = (size_t)size_of[dtype];
     hs_factor alone = factor_of(kind, dtype, m, n, block, one, 0);
     hs_factor together = factor_of(kind, dtype, m, n, block, many, 1);
-    fill_given(dtype, m > n ? m : n);
+    fill_given(dtype, hs__max(m, n));
     deal_blocks(m, n, block, p);
     alone.owner = nobody;
     together.owner = map;
@@ -60,7 +61,7 @@ static void same_bits(hs_pool *pool, int32_t p, int kind, int dtype, int64_t m, 
     CHECK(hs_run_factor(pool, &alone, NULL, NULL) == HS_OK && alone.failed == -1);
     CHECK(hs_run_factor(pool, &together, NULL, NULL) == HS_OK && together.failed == -1);
     CHECK(memcmp(one, many, (size_t)(m * n) * e) == 0);
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     if (kind == HS_LU) CHECK(memcmp(pivots[0], pivots[1], (size_t)rank * sizeof **pivots) == 0);
     if (kind == HS_QR) CHECK(memcmp(tau[0], tau[1], (size_t)rank * e) == 0);
 }

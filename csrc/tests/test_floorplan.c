@@ -51,11 +51,13 @@ static void every_wheel(int rounds)
         double areas[5], weights[5];
         for (int c = 0; c < 5; c++) {
             const int kind = round % 5;
-            areas[c] = kind == 0   ? 1 + check_random(9)
-                       : kind == 1 ? pow(10, (int)check_random(13) - 6)
-                       : kind == 2 ? pow(10, (int)check_random(61) - 30)
-                       : kind == 3 ? (check_random(2) ? 1 : 1e-18)
-                                   : pow(10, (int)check_random(141) - 70);
+            switch (kind) {
+            case 0: areas[c] = 1 + check_random(9); break;
+            case 1: areas[c] = pow(10, (int)check_random(13) - 6); break;
+            case 2: areas[c] = pow(10, (int)check_random(61) - 30); break;
+            case 3: areas[c] = check_random(2) ? 1 : 1e-18; break;
+            default: areas[c] = pow(10, (int)check_random(141) - 70);
+            }
         }
         double cost = -1;
         int32_t workers[10], pieces;

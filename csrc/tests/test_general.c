@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "elements.h"
 #include "late.h"
@@ -103,7 +104,7 @@ CHECK_ORACLE double loss_of_orthogonality(const char *q, int dtype, int64_t n, i
     double square = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i <= j; i++) {
-            double complex sum = i == j ? -1 : 0;
+            double complex sum = -(i == j);
             for (int64_t l = 0; l < n; l++)
                 sum += conj(get(q, dtype, l + i * ld)) * get(q, dtype, l + j * ld);
             square += (i == j ? 1 : 2) * (creal(sum) * creal(sum) + cimag(sum) * cimag(sum));
@@ -254,7 +255,7 @@ static void apply_by_definition(const hs__chased *h, double complex *x)
 {
     for (int64_t at = h->sweeps * h->places - 1; at >= 0; at--) {
         const int64_t row = at / h->places + 1 + at % h->places * h->width;
-        const int64_t count = row + h->width < h->n ? h->width : h->n - row;
+        const int64_t count = hs__min(h->width, h->n - row);
         const double complex tau = get(h->tau, h->dtype, at);
         if (count <= 0) {
             CHECK(tau == 0);
@@ -295,7 +296,7 @@ CHECK_ORACLE void check_bidiagonal(const band_problem *p, const char *band)
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) {
             double complex sum = 0;
-            double complex left = i == j ? -1 : 0;
+            double complex left = -(i == j);
             double complex right = left;
             for (int64_t l = 0; l < n; l++) {
                 sum += r[i + l * n] * conj(v[j + l * n]);
@@ -384,14 +385,12 @@ static void do_all(void *context, hs__walk *walk)
             return;
 }
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static hs_status run_stages(hs_pool *pool, all_stages *all, hs__phase_program *program,
                             const hs_options *options)
 {
     int64_t scratch = (int64_t)hs__general_scratch(&all->whole->x);
-    scratch = most(scratch, (int64_t)hs__general_band_scratch(&all->band->x));
-    scratch = most(scratch, (int64_t)hs__chased_scratch(&all->band->left));
+    scratch = hs__max(scratch, (int64_t)hs__general_band_scratch(&all->band->x));
+    scratch = hs__max(scratch, (int64_t)hs__chased_scratch(&all->band->left));
     return hs__phases_run(pool, options, NULL, HS__SHARED, (size_t)scratch, program, all);
 }
 

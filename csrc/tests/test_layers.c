@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
@@ -148,9 +149,8 @@ static void fill_tables(const instance *x, bool free_order, int64_t least[1 << P
                 if (!(set >> i & 1) || !(first || free_order)) continue;
                 first = false;
                 const int64_t *rest = least[set & ~(1 << i)];
-                const int64_t hold = x->mode == HS_SCCS           ? x->work[i] + x->message[i]
-                                     : x->work[i] > x->message[i] ? x->work[i]
-                                                                  : x->message[i];
+                int64_t hold = hs__max(x->work[i], x->message[i]);
+                if (x->mode == HS_SCCS) hold = x->work[i] + x->message[i];
                 for (int k = 0; k <= m && k <= x->most[i]; k++) {
                     if (rest[m - k] == INT64_MAX) continue;
                     int64_t end = k * x->message[i] + rest[m - k];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "domains.h"
 #include "hetsched.h"
@@ -49,7 +50,7 @@ static double error_of(const hs_factor *lu, const double complex *a)
 {
     const int64_t m = lu->m;
     const int64_t n = lu->n;
-    const int64_t rank = m < n ? m : n;
+    const int64_t rank = hs__min(m, n);
     int64_t order[3 * MAX];
     double worst = 0;
     double largest = 0;
@@ -76,7 +77,7 @@ static double error_of(const hs_factor *lu, const double complex *a)
             worst = fmax(worst, size_of(sum));
             largest = fmax(largest, size_of(a[order[i] * n + j]));
         }
-    return largest > 0 ? worst / largest / eps[lu->dtype] / (double)(m > n ? m : n) : worst;
+    return largest > 0 ? worst / largest / eps[lu->dtype] / (double)hs__max(m, n) : worst;
 }
 
 static void factors(hs_pool *pool, int32_t p, int rounds)
@@ -100,17 +101,15 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         hs_factor lu = {.dtype = dtype,
                         .m = m,
                         .n = n,
-                        .a = in_place ? NULL : given,
-                        .a_row_stride = in_place  ? 0
-                                        : by_rows ? n
-                                                  : 1,
-                        .a_col_stride = in_place  ? 0
-                                        : by_rows ? 1
-                                                  : m,
                         .matrix = result,
                         .row_stride = 1,
                         .col_stride = m + gap,
                         .block = check_random(3) ? 1 + check_random(MAX) : 0};
+        if (!in_place) {
+            lu.a = given;
+            lu.a_row_stride = by_rows ? n : 1;
+            lu.a_col_stride = by_rows ? 1 : m;
+        }
         if (round % 5 == 0) {
             lu.row_stride = n + gap;
             lu.col_stride = 1;
@@ -145,7 +144,7 @@ static void factors(hs_pool *pool, int32_t p, int rounds)
         if (gap && lu.row_stride == 1) /* the memory between the columns */
             for (int64_t j = 0; j < n; j++)
                 CHECK(result[(size_t)(j * (m + 1) + m) * sizes[dtype]] == 0x55);
-        const int64_t rank = m < n ? m : n;
+        const int64_t rank = hs__min(m, n);
         int64_t zero = -1;
         for (int64_t i = rank; i-- > 0;)
             if (get_element(dtype, result, i * (lu.row_stride + lu.col_stride)) == 0) zero = i;
@@ -617,8 +616,11 @@ static void ties_and_tiny(hs_pool *pool)
     test_run run = {.boxes.cooperative = 1};
     for (int first = 0; first < N; first += CHECK_MANY(7, 49)) {
         for (int j = 0; j < N; j++)
-            for (int i = 0; i < N; i++)
-                a[j * N + i] = j ? check_random(1000) : i < first ? 0.0 : i % 3 ? 1.0 : -1.0;
+            for (int i = 0; i < N; i++) {
+                a[j * N + i] = i % 3 ? 1.0 : -1.0;
+                if (i < first) a[j * N + i] = 0.0;
+                if (j > 0) a[j * N + i] = check_random(1000);
+            }
         hs_factor lu = {.dtype = HS_FLOAT64,
                         .m = N,
                         .n = N,
@@ -827,7 +829,9 @@ static double complex plain_factor(int64_t i, int64_t j, int complex_)
 {
     if (i == j) return 1;
     const int value = (int)((7 * i + 3 * j + i * j) % 5) - 2;
-    return value == 2 ? (complex_ ? I : 1) : value == -2 ? -1 : 0;
+    if (value == -2) return -1;
+    if (value < 2) return 0;
+    return complex_ ? I : 1;
 }
 
 static double complex plain_solution(int64_t i, int64_t j, int complex_)

@@ -45,7 +45,7 @@ static int64_t most_in_orders(int32_t p, double bound, const double *times, cons
             back[sent] = j;
             const int64_t here = most_in_orders(p, bound, times, sends, receives, q, out, back,
                                                 in_out | 1u << i, in_back | 1u << j, sent + 1);
-            most = here > most ? here : most;
+            if (here > most) most = here;
         }
     }
     return most;
@@ -59,7 +59,7 @@ static int64_t most_tasks(int32_t p, double bound, const double *times, const do
     for (int32_t q = 1; q <= p; q++) {
         const int64_t here =
             most_in_orders(p, bound, times, sends, receives, q, out, back, 0, 0, 0);
-        most = here > most ? here : most;
+        if (here > most) most = here;
     }
     return most;
 }

@@ -50,9 +50,13 @@ static void measures(hs_pool *pool)
                 CHECK(kernel != HS_MEASURE_TRSM || what.flops == half * w * w * n);
                 for (int32_t i = 0; i < P; i++) {
                     const int works = worker < 0 || worker == i;
-                    CHECK(works ? count[i] >= 2 && count[i] <= CAPACITY && batch[i] >= 1
-                                : count[i] == 0 && batch[i] == 0);
-                    CHECK(works ? elapsed[i] > 0 && busy[i] > 0 : elapsed[i] == 0 && busy[i] == 0);
+                    if (works) {
+                        CHECK(count[i] >= 2 && count[i] <= CAPACITY && batch[i] >= 1);
+                        CHECK(elapsed[i] > 0 && busy[i] > 0);
+                    } else {
+                        CHECK(count[i] == 0 && batch[i] == 0);
+                        CHECK(elapsed[i] == 0 && busy[i] == 0);
+                    }
                     double sum = 0;
                     for (int32_t j = 0; j < CAPACITY; j++) {
                         CHECK(j < count[i] ? times[i * CAPACITY + j] > 0

@@ -130,14 +130,16 @@ static hs_status solve(hs_pool *pool, operands *x, cancel *stop)
 {
     hs_factor lu;
     const hs_status status = run_factor(pool, x, HS_LU, &lu, stop);
-    return status ? status : hs_lu_solve(pool, &lu, 0, x->n, x->b, 1, x->n, count_poll, stop);
+    if (status) return status;
+    return hs_lu_solve(pool, &lu, 0, x->n, x->b, 1, x->n, count_poll, stop);
 }
 
 static hs_status invert(hs_pool *pool, operands *x, cancel *stop)
 {
     hs_factor lu;
     const hs_status status = run_factor(pool, x, HS_LU, &lu, stop);
-    return status ? status : hs_lu_inverse(pool, &lu, x->c, 1, x->n, count_poll, stop);
+    if (status) return status;
+    return hs_lu_inverse(pool, &lu, x->c, 1, x->n, count_poll, stop);
 }
 
 static hs_status factor_cholesky(hs_pool *pool, operands *x, cancel *stop)
@@ -153,21 +155,24 @@ static hs_status factor_cholesky(hs_pool *pool, operands *x, cancel *stop)
                                   .b = x->b,
                                   .b_row_stride = 1,
                                   .b_col_stride = x->n};
-    return status ? status : hs_solve_triangular(pool, &system, count_poll, stop);
+    if (status) return status;
+    return hs_solve_triangular(pool, &system, count_poll, stop);
 }
 
 static hs_status factor_qr(hs_pool *pool, operands *x, cancel *stop)
 {
     hs_factor qr;
     const hs_status status = run_factor(pool, x, HS_QR, &qr, stop);
-    return status ? status : hs_qr_multiply(pool, &qr, 0, 1, x->n, x->c, 1, x->n, count_poll, stop);
+    if (status) return status;
+    return hs_qr_multiply(pool, &qr, 0, 1, x->n, x->c, 1, x->n, count_poll, stop);
 }
 
 /* Frees the pool's memory, which the product then needs again. */
 static hs_status trim_and_multiply(hs_pool *pool, operands *x, cancel *stop)
 {
     const hs_status status = hs_pool_trim(pool);
-    return status ? status : multiply(pool, x, stop);
+    if (status) return status;
+    return multiply(pool, x, stop);
 }
 
 typedef hs_status a_call(hs_pool *pool, operands *x, cancel *stop);

@@ -2,6 +2,7 @@
  * asked for. */
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "matrices.h"
 #include "spectral/multiply.h"
@@ -42,7 +43,7 @@ static void check_product(int dtype, int64_t m, int64_t n, int64_t k, int conjug
     double complex *y = dense_copy(b.origin, dtype, k, n, b.row_stride, b.col_stride);
     double complex *z = dense_copy(c.origin, dtype, m, n, c.row_stride, c.col_stride);
     const double alpha = (double)check_random(3) - 1, beta = check_random(2);
-    const int64_t longest = m > n ? m : n;
+    const int64_t longest = hs__max(m, n);
     const size_t bytes = hs__multiply_bytes(hs__kernel_current(), dtype, longest, k);
     char *scratch = NULL;
     if (posix_memalign((void **)&scratch, 64, bytes)) abort();

@@ -37,10 +37,12 @@ static int32_t draw_areas(int32_t p, double *areas)
     int32_t size = 0;
     const int kind = (int)check_random(4);
     for (int32_t i = 0; i < p; i++) {
-        areas[i] = kind == 0   ? 1.0
-                   : kind == 1 ? (double)check_random(3)
-                   : kind == 2 ? pow(10, (double)check_random(1000) / 200)
-                               : 1.0 + (double)check_random(9);
+        switch (kind) {
+        case 0: areas[i] = 1.0; break;
+        case 1: areas[i] = check_random(3); break;
+        case 2: areas[i] = pow(10, (double)check_random(1000) / 200); break;
+        default: areas[i] = 1.0 + check_random(9);
+        }
         size += areas[i] > 0.0;
     }
     if (size) return size;

@@ -125,11 +125,11 @@ static void dealt_blocks(void)
             for (int32_t k = 0; k < n; k++) {
                 while (isinf(times[next])) next = (next + 1) % p;
                 while (method == HS_PATTERN_CONTIGUOUS && counts[first] == 0) first++;
-                CHECK(owner[k] == (method == HS_PATTERN_CYCLIC       ? next
-                                   : method == HS_PATTERN_CONTIGUOUS ? first
-                                   : method == HS_PATTERN_GIVEN
-                                       ? dealt[n - 1 - k]
-                                       : dealt[(n - 1 - k) % (period ? period : n)]));
+                int32_t wanted_owner = dealt[(n - 1 - k) % (period ? period : n)];
+                if (method == HS_PATTERN_CYCLIC) wanted_owner = next;
+                if (method == HS_PATTERN_CONTIGUOUS) wanted_owner = first;
+                if (method == HS_PATTERN_GIVEN) wanted_owner = dealt[n - 1 - k];
+                CHECK(owner[k] == wanted_owner);
                 next = (next + 1) % p;
                 if (method == HS_PATTERN_CONTIGUOUS) counts[first]--;
             }

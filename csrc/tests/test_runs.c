@@ -11,11 +11,12 @@ enum { MOST = 80 };
 static double some_cost(int kind)
 {
     const double x = check_random(1000) / 1000.0;
-    return kind == 0         ? 1.0
-           : kind == 1       ? x
-           : kind == 2       ? pow(10.0, 40 * x - 20)
-           : check_random(9) ? 1e-12
-                             : 1.0;
+    switch (kind) {
+    case 0: return 1.0;
+    case 1: return x;
+    case 2: return pow(10.0, 40 * x - 20);
+    default: return check_random(9) ? 1e-12 : 1.0;
+    }
 }
 
 /* Finds the leaves first .. end - 1 of a run. */

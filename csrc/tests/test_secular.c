@@ -95,7 +95,7 @@ static void check_equation(const equation *x)
     for (int side = 0; side <= x->squares; side++)
         for (int64_t j = 0; j < n; j++)
             for (int64_t k = 0; k <= j; k++) {
-                double sum = j == k ? -1 : 0;
+                double sum = -(j == k);
                 for (int64_t i = 0; i < n; i++)
                     sum += x->vectors[side][j][i] * x->vectors[side][k][i];
                 CHECK(fabs(sum) <= allowed);

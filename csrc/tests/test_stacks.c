@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "late.h"
 #include "matrices.h"
@@ -20,10 +21,14 @@ typedef struct {
 
 static stacked make_stack(int dtype, int64_t rows, int64_t cols, int layout)
 {
-    const int64_t all = rows * ITEMS;
-    stacked x = {.item = make_matrix(dtype, layout == 1 ? rows : all,
-                                     layout == 1 ? cols * ITEMS : cols, layout)};
-    x.step = layout == 1 ? x.item.col_stride * cols : x.item.row_stride * rows;
+    stacked x;
+    if (layout == 1) {
+        x.item = make_matrix(dtype, rows, cols * ITEMS, layout);
+        x.step = x.item.col_stride * cols;
+    } else {
+        x.item = make_matrix(dtype, rows * ITEMS, cols, layout);
+        x.step = x.item.row_stride * rows;
+    }
     return x;
 }
 
@@ -273,7 +278,7 @@ static void factors(hs_pool *pool, int dtype, int64_t n, int layout)
             for (int64_t j = 0; j < n; j++) {
                 double complex sum = -element_at(&a, dtype, item, row[i], j);
                 double scale = 1.0;
-                for (int64_t l = 0; l <= (i < j ? i : j); l++) {
+                for (int64_t l = 0; l <= hs__min(i, j); l++) {
                     const double complex left = l == i ? 1.0 : element_at(&lu, dtype, item, i, l);
                     const double complex right = element_at(&lu, dtype, item, l, j);
                     sum += left * right;
@@ -300,9 +305,9 @@ static void cholesky(hs_pool *pool, int dtype, int64_t n, int layout)
     for (int64_t item = 0; item < ITEMS; item++)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) {
-                double complex x = j < i    ? small_integer(dtype) / 4.0
-                                   : i == j ? 2.0 * (double)n + 1.0
-                                            : (double)NAN;
+                double complex x = NAN; /* not read */
+                if (j < i) x = small_integer(dtype) / 4.0;
+                if (i == j) x = 2.0 * (double)n + 1.0;
                 if (i == j && item == 3 && i == n - 1) x = -1.0;
                 put_element(&a, dtype, item, i, j, x);
                 put_element(&l, dtype, item, i, j, 7.0);
@@ -548,7 +553,7 @@ static void streamed(hs_pool *pool, hs_pool *alone, int dtype, int by_columns)
                                .c_col_stride = by_columns ? M : 1}};
     CHECK(hs_run_stack(pool, &stack, NULL, NULL, NULL) == HS_OK);
     for (int64_t first = 0; first < count; first += part) {
-        const int64_t some = first + part < count ? part : count - first;
+        const int64_t some = hs__min(part, count - first);
         stack.size = &some;
         stack.item.a = a + (size_t)(first * a_step) * bytes;
         stack.item.b = b + (size_t)(first * b_step) * bytes;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
@@ -116,11 +117,11 @@ static int is_valid_log(const instance *x, int toledo, const int64_t *sides, int
             ends[c][0] = y->end;
         } else if (y->kind == HS_STAR_PANEL) {
             const int64_t side = toledo ? sides[i] : 1;
-            const int64_t depth = side < x->star.t - y->depth ? side : x->star.t - y->depth;
+            const int64_t depth = hs__min(side, x->star.t - y->depth);
             const int n = stage[c];
             const int wait = toledo ? n - 1 : n - 2;
             good &= n > 0 && y->depth == sent[c];
-            own = ends[c][wait > 0 ? wait : 0];
+            own = ends[c][hs__max(wait, 0)];
             const double work = blocks * (double)depth * x->times[i];
             blocks = (double)(depth * (chunk->height + chunk->width));
             good &= y->compute_start == fmax(y->end, computed[i]) &&
@@ -363,7 +364,7 @@ static void overlapped(void)
         int64_t first[MAX];
         double makespan, bounds[HS_STAR_BOUNDS];
         for (int32_t i = 0; i < x.star.p; i++) {
-            most = x.memory[i] > most ? x.memory[i] : most;
+            if (x.memory[i] > most) most = x.memory[i];
             first[i] = 1;
         }
         const hs_status status = hs_star_plan(&x.star, HS_STAR_OVERLAP, HS_STAR_ALL, round & 1,

@@ -84,10 +84,10 @@ static void check_plan(instance *x)
     }
     CHECK(columns == star->s);
     double bounds[HS_STAR_BOUNDS];
-    const int32_t layout = found->method == HS_STAR_BMM       ? HS_STAR_TOLEDO
-                           : found->method == HS_STAR_REUSE   ? HS_STAR_SINGLE
-                           : found->method == HS_STAR_OVERLAP ? HS_STAR_PAIR
-                                                              : HS_STAR_DOUBLE;
+    int32_t layout = HS_STAR_DOUBLE;
+    if (found->method == HS_STAR_BMM) layout = HS_STAR_TOLEDO;
+    if (found->method == HS_STAR_REUSE) layout = HS_STAR_SINGLE;
+    if (found->method == HS_STAR_OVERLAP) layout = HS_STAR_PAIR;
     CHECK(hs_star_bounds(star, layout, NULL, bounds) == HS_OK &&
           memcmp(bounds, found->bounds, sizeof bounds) == 0);
 }
@@ -105,7 +105,7 @@ static void check_rule(instance *x, int32_t rule, int32_t eager, int32_t variant
                                       columns, x->others, x->log);
     int64_t largest = 0;
     for (int32_t i = 0; i < x->star.p; i++)
-        largest = x->memory[i] > largest ? x->memory[i] : largest;
+        if (x->memory[i] > largest) largest = x->memory[i];
     CHECK((expected == HS_OK) == (largest >= hs_star_least_memory(rule)));
     CHECK(plan(x, &options, NULL) == expected);
     if (expected) return;

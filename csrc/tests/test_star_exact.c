@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "hetsched.h"
 #include "scarce.h"
 
@@ -131,7 +132,7 @@ static void try_dealings(tried *x, int64_t col)
         const int64_t left = x->left[i];
         for (int64_t width = 1; width <= side && width <= star->s - col; width++) {
             for (int64_t row = 0; row < star->r; row += side) {
-                const int64_t height = side < star->r - row ? side : star->r - row;
+                const int64_t height = hs__min(side, star->r - row);
                 x->chunks[x->count++] = (hs_star_chunk){.worker = i,
                                                         .buffers = 2,
                                                         .row = row,
@@ -213,8 +214,7 @@ static void columns_and_rows(void)
                     if (x.chunks[k].col == col && x.chunks[k].row == row) found = &x.chunks[k];
                 if (!CHECK(found && (row == 0 || found->col + found->width == end))) return;
                 const int64_t side = hs_star_side(memory[found->worker], HS_STAR_DOUBLE);
-                CHECK(found->width <= side &&
-                      found->height == (side < star.r - row ? side : star.r - row));
+                CHECK(found->width <= side && found->height == hs__min(side, star.r - row));
                 CHECK(found->held == HS_STAR_HOLD_C && found->buffers == 2 && found->depth == 1);
                 end = col + found->width;
                 below = row + found->height;

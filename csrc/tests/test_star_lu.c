@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
@@ -126,7 +127,7 @@ static double try_all_shares(const hs_star_lu *lu, int64_t width, int32_t rule)
     double end = master * (factor_of(n, (double)width) + solve_of(n, (double)width));
     for (int64_t k = 0; k < (lu->n - 1) / width; k++) {
         const int64_t rest = lu->n - (k + 1) * width;
-        const int64_t next = width < rest ? width : rest;
+        const int64_t next = hs__min(width, rest);
         const double factor = master * factor_of((double)rest, (double)next);
         double least = INFINITY;
         for (int64_t own = 0; own <= rest; own += own ? 1 : next) {

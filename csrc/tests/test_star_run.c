@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "run_calls.h"
@@ -20,8 +21,6 @@ typedef struct {
     hs_star_chunk chunks[CHUNKS];
     int64_t chunk_count;
 } instance;
-
-static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Draws cuts between 0 and size, at most three parts; returns the number of parts. */
 static int draw_cuts(int64_t size, int64_t *at)
@@ -69,22 +68,17 @@ static void draw_instance(instance *x)
                                      .height = h,
                                      .width = v,
                                      .depth = 1 + check_random(4)};
-            const int64_t held = chunk->held == HS_STAR_HOLD_C   ? h * v
-                                 : chunk->held == HS_STAR_HOLD_A ? h * t
-                                                                 : v * t;
-            const int64_t layer = chunk->held == HS_STAR_HOLD_C   ? h + v
-                                  : chunk->held == HS_STAR_HOLD_A ? h + t
-                                                                  : v + t;
-            const int64_t length = chunk->held == HS_STAR_HOLD_C   ? t
-                                   : chunk->held == HS_STAR_HOLD_A ? v
-                                                                   : h;
+            /* by the operand that is held: C, A or B */
+            const int64_t held = (const int64_t[]){h * v, h * t, v * t}[chunk->held];
+            const int64_t layer = (const int64_t[]){h + v, h + t, v + t}[chunk->held];
+            const int64_t length = (const int64_t[]){t, v, h}[chunk->held];
             const int streamed = chunk->held == HS_STAR_HOLD_C && check_random(2);
             if (streamed) {
                 chunk->buffers = check_random(2) ? HS_STAR_STREAM_A : HS_STAR_STREAM_B;
                 chunk->depth = 1;
             }
             const int64_t panel = streamed ? 1 + (chunk->buffers == HS_STAR_STREAM_A ? v : h)
-                                           : layer * least_of(chunk->depth, length);
+                                           : layer * hs__min(chunk->depth, length);
             const int64_t passes = (streamed ? 1 : chunk->buffers) * panel;
             const int64_t i = chunk->worker;
             chunk->ahead = chunk->held == HS_STAR_HOLD_C && after_c[i] && check_random(2);

@@ -1,6 +1,7 @@
 /* The account of a star's traffic: against the simulation, and against numbers by hand. */
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "scarce.h"
@@ -169,7 +170,7 @@ static int64_t blocks_at(const instance *x, int32_t worker, double now, int64_t 
         } else {
             const int32_t o = chunk->held;
             const int64_t left = length[o] - y->depth;
-            const int64_t deep = left < chunk->depth ? left : chunk->depth;
+            const int64_t deep = hs__min(left, chunk->depth);
             if (y->kind == HS_STAR_PANEL)
                 blocks += deep * ((come ? read[o] + back[o] : 0) - (gone ? read[o] : 0));
             else if (o == HS_STAR_HOLD_C) blocks -= gone ? h * v : 0;

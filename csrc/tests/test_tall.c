@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "elements.h"
 #include "factor/qr_panel.h"
@@ -72,7 +73,7 @@ static void check_reflectors(int dtype, int64_t m, int64_t k, int64_t ld, const 
 
 static void check_block(int dtype, int64_t m, int64_t n, double scale, double grade)
 {
-    const int64_t k = m < n ? m : n;
+    const int64_t k = hs__min(m, n);
     const int64_t ld = m + check_random(3);
     const int64_t t_ld = k + check_random(2);
     const int with_t = check_random(2) != 0;
@@ -256,7 +257,7 @@ static void check_same_bits(hs_pool *const pools[3], int dtype, int64_t m, int64
     double residuals[5], finish[3];
     const double scale = k ? 1 : scales[check_random(3)];
     hs_tall x = tall_of(dtype, m, n, k, a_how, q_how, check_random(2) ? residuals : NULL);
-    for (int64_t i = 0; i < 2 * m * (n > k ? n : k); i++) {
+    for (int64_t i = 0; i < 2 * m * hs__max(n, k); i++) {
         set(a_, dtype, i, any_number(dtype) * scale);
         set(b_, dtype, i, any_number(dtype));
     }
@@ -318,8 +319,8 @@ static void cancelling(hs_pool *pool)
     const double hours[] = {1, 1, 1};
     /* two workers wait for one that is paced */
     for (int slow = 0; slow < 3; slow++) {
-        const double pace[] = {slow == 0 ? hours[0] : 0, slow == 1 ? hours[1] : 0,
-                               slow == 2 ? hours[2] : 0};
+        double pace[3] = {0};
+        pace[slow] = hours[slow];
         int calls = 0;
         const hs_options options = {.pace = pace, .poll = stop_after, .poll_context = &calls};
         const hs_tall x = tall_of(HS_FLOAT64, 3000, 24, 0, 0, 0, NULL);

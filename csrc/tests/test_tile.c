@@ -124,9 +124,9 @@ static void random_tilings(void)
         int32_t p = 1 + (int32_t)check_random(round % 2 ? MAX : 8);
         double total = 0;
         for (int32_t i = 0; i < p; i++) {
-            areas[i] = round % 3 == 0   ? 1
-                       : round % 3 == 1 ? check_random(5)
-                                        : pow(10, (int)check_random(20) - 10);
+            areas[i] = 1;
+            if (round % 3 == 1) areas[i] = check_random(5);
+            if (round % 3 == 2) areas[i] = pow(10, (int)check_random(20) - 10);
             total += areas[i];
         }
         if (total == 0) continue;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/numbers.h"
 #include "check.h"
 #include "hetsched.h"
 #include "run_calls.h"
@@ -38,7 +39,7 @@ static double slow_makespan(int64_t rows, int32_t cols, const double *times, con
                 int64_t j = column[first];
                 int64_t i = order == HS_ROW_WISE ? step[first] - reach * j : step[first];
                 if (order == HS_ROW_WISE ? i >= 0 && i < rows : 1) {
-                    int64_t below = i + reach < rows ? i + reach : rows - 1;
+                    int64_t below = hs__min(i + reach, rows - 1);
                     int64_t at = i * cols + first + j;
                     double from = ready[owner[first]];
                     if (i) from = fmax(from, end[at - cols]);
@@ -72,7 +73,7 @@ static int same_as_slow(int64_t rows, int32_t cols, int32_t p, const double *tim
     if (hs_wavefront_makespan(rows, cols, p, times, owner, reach, order, NULL, &makespan, start,
                               end))
         return 0;
-    int64_t used = reach < rows ? reach : rows - 1;
+    int64_t used = hs__min(reach, rows - 1);
     double wanted = slow_makespan(rows, cols, times, owner, used, order, wanted_start);
     double again;
     int same = makespan == wanted &&
@@ -253,7 +254,7 @@ static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, 
     int64_t k = tile_of(x->n, x->cols, col);
     int64_t along = x->axis ? i : k;
     int64_t length = x->axis ? x->rows : x->cols;
-    int64_t ahead = along + x->reach < length ? along + x->reach : length - 1;
+    int64_t ahead = hs__min(along + x->reach, length - 1);
     /* the tiles that must be done: in its own line, and in the line before */
     int64_t before[2] = {-1, -1};
     if (along) before[0] = x->axis ? (i - 1) * x->cols + k : i * x->cols + k - 1;

@@ -12,6 +12,17 @@
 
 enum { ZONES_MOST = 64 };
 
+static inline double zones_weight(const double *weights, int32_t i)
+{
+    return weights ? weights[i] : 1.0;
+}
+
+/* Returns a side of a part of a box: its share if the cut divides that side. */
+static inline double zones_side(double side, int divided, double share)
+{
+    return divided ? side * share : side;
+}
+
 static inline int zones_near(double x, double y, double relative)
 {
     return fabs(x - y) <= relative * fmax(fabs(x), fabs(y));
@@ -30,7 +41,7 @@ static inline double zones_cost(const double *weights, double aspect, const int3
         const double *a = rects + 4 * k;
         int count = 1;
         while (k + count < pieces && workers[k + count] == workers[k]) count++;
-        const double own = (weights ? weights[workers[k]] : 1.0) *
+        const double own = zones_weight(weights, workers[k]) *
                            (pieces_span(a, count, 0) * height + pieces_span(a, count, 1) * width);
         sum += own;
         most = fmax(most, own);
@@ -143,29 +154,30 @@ static inline double zones_every_tree(unsigned set, const double *areas, const d
     if ((set & (set - 1)) == 0) {
         int i = 0;
         while (!(set >> i & 1)) i++;
-        return (weights ? weights[i] : 1.0) * (height + width);
+        return zones_weight(weights, i) * (height + width);
     }
     double best = INFINITY;
     double all = 0;
-    for (int i = 0; i < 32; i++) all += set >> i & 1 ? areas[i] : 0;
+    for (int i = 0; i < 32; i++)
+        if (set >> i & 1) all += areas[i];
     for (unsigned first = (set - 1) & set; first; first = (first - 1) & set) {
         double own = 0;
         double rest = 0;
         /* skips mirror images */
         if (first & (set & -set)) continue;
         for (int i = 0; i < 32; i++) {
-            own += first >> i & 1 ? areas[i] : 0;
-            rest += (set & ~first) >> i & 1 ? areas[i] : 0;
+            if (first >> i & 1) own += areas[i];
+            else if (set >> i & 1) rest += areas[i];
         }
         for (int above = 0; above < 2; above++) {
-            const double x = above ? 1 : own / all;
-            const double y = above ? own / all : 1;
-            const double z = above ? 1 : rest / all;
-            const double w = above ? rest / all : 1;
+            const double share = own / all;
+            const double other = rest / all;
             const double a =
-                zones_every_tree(first, areas, weights, height * y, width * x, cost_of_most);
+                zones_every_tree(first, areas, weights, zones_side(height, above, share),
+                                 zones_side(width, !above, share), cost_of_most);
             const double b =
-                zones_every_tree(set & ~first, areas, weights, height * w, width * z, cost_of_most);
+                zones_every_tree(set & ~first, areas, weights, zones_side(height, above, other),
+                                 zones_side(width, !above, other), cost_of_most);
             best = fmin(best, cost_of_most ? fmax(a, b) : a + b);
         }
     }
@@ -177,7 +189,7 @@ static inline double zones_every_run(const int32_t *list, int32_t size, const do
                                      const double *weights, double height, double width,
                                      int cost_of_most)
 {
-    if (size == 1) return (weights ? weights[*list] : 1.0) * (height + width);
+    if (size == 1) return zones_weight(weights, *list) * (height + width);
     double best = INFINITY;
     for (int32_t cut = 1; cut < size; cut++) {
         double own = 0;
@@ -187,11 +199,11 @@ static inline double zones_every_run(const int32_t *list, int32_t size, const do
             const double share = own / (own + rest);
             const double other = rest / (own + rest);
             const double a =
-                zones_every_run(list, cut, areas, weights, above ? height * share : height,
-                                above ? width : width * share, cost_of_most);
+                zones_every_run(list, cut, areas, weights, zones_side(height, above, share),
+                                zones_side(width, !above, share), cost_of_most);
             const double b = zones_every_run(list + cut, size - cut, areas, weights,
-                                             above ? height * other : height,
-                                             above ? width : width * other, cost_of_most);
+                                             zones_side(height, above, other),
+                                             zones_side(width, !above, other), cost_of_most);
             best = fmin(best, cost_of_most ? fmax(a, b) : a + b);
         }
     }
