@@ -65,6 +65,13 @@ enum {
      * over that of one worker was 0.93, 1.01, 1.09 in float32 and 0.81, 0.84, 0.96 in float64 at
      * 300, 400, 500. By the clock it was 0.83 and 1.12 with two workers at 300 and 400. */
     HS__EIGENVALUES_ORDER = 400,
+    /* Stacks of at least HS__LANES_ITEMS matrices with at most HS__LANES_ORDER rows or columns are
+     * decomposed in lanes (kernel/lanes.h). TODO. */
+    HS__LANES_ORDER = 300,
+    HS__LANES_ITEMS = 4,
+    /* Items times m n min(m, n) of stacks that are decomposed in lanes (kernel/lanes.h): a hundred
+     * thousand take 30 to 100 microseconds. By hand. */
+    HS__ALONE_LANES_UPDATES = 200 * 1000,
     /* Matrices of which one side is at least so many hundredths of the other are made square by a QR
      * factorisation before their singular values are computed. By hand: LAPACK's is 11 / 6. */
     HS__SVD_TALL_PERCENT = 160,
@@ -132,7 +139,10 @@ enum {
     HS__THIN_PIECES = 32,
     /* Items of a stack that a worker takes at a time: some ten microseconds. With less, workers
      * meet at the counter; with more, they end at different times. By hand. */
-    HS__STACK_TAKEN_FLOPS = 2 * 1000 * 1000
+    HS__STACK_TAKEN_FLOPS = 2 * 1000 * 1000,
+    /* The same for decompositions in lanes: m n min(m, n) of the items that are taken together, which
+     * is some tenths of a millisecond. By hand. */
+    HS__LANES_TAKEN_UPDATES = 500 * 1000
 };
 
 /* ---- Parts of a factorisation ---------------------------------------------------------------- */

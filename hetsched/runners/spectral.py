@@ -1,13 +1,14 @@
 """Eigenvalues of Hermitian matrices, singular values, and what follows from them.
 
 The engine decomposes matrices from tuning.SPECTRAL_ORDER on, and tuning.EIGENVALUES_ORDER for the
-eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's. The
-engine also makes tall matrices small by QR, reduces generalised problems by Cholesky, and
-multiplies.
+eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's. Of
+stacks, the engine decomposes matrices up to tuning.LANES_ORDER as well, several at a time. It also
+makes tall matrices small by QR, reduces generalised problems by Cholesky, and multiplies.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,12 @@ def eigh(
 
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
     """Of each matrix of a stack."""
+    if _in_lanes(a):
+        values = np.empty(a.shape[:-1], _real(a))
+        failed = spectral.eigh_stack(threads, a, not lower, values, None, engine.Poll())
+        if failed.any():
+            values[failed] = np.linalg.eigvalsh(a[failed], "L" if lower else "U")
+        return values
     if a.shape[-1] < (tuning.SPECTRAL_ORDER if a.dtype.kind == "c" else tuning.EIGENVALUES_ORDER):
         return np.linalg.eigvalsh(a, "L" if lower else "U")
 
@@ -122,10 +129,26 @@ def eigenvectors(
         start, number = found
         return values[start : start + number], vectors[:, :number]
 
+    if _in_lanes(a):
+        values, vectors = np.empty(a.shape[:-1], _real(a)), np.empty(a.shape, a.dtype)
+        failed = spectral.eigh_stack(threads, a, not lower, values, vectors, engine.Poll())
+        if failed.any():
+            values[failed], vectors[failed] = np.linalg.eigh(a[failed], "L" if lower else "U")
+        return values[..., first : first + count], vectors[..., first : first + count]
     if a.shape[-1] < tuning.SPECTRAL_ORDER:
         return numpy(a)
     values, vectors = qr.by_item(a, one)
     return values, vectors
+
+
+def _in_lanes(a: Array) -> bool:
+    """Whether the matrices of a stack are decomposed several at a time."""
+    items = math.prod(a.shape[:-2])
+    return (
+        a.ndim > 2
+        and items >= tuning.LANES_ITEMS
+        and a.shape[-2] * a.shape[-1] <= tuning.LANES_ORDER**2
+    )
 
 
 def _wanted(values: Array, first: int, count: int, within: tuple[float, float] | None) -> slice:
@@ -274,8 +297,27 @@ def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> 
         vh = columns((n if full else k, n), x.dtype)
         return (u, s, vh) if spectral.svd(threads, x, s, u, vh, engine.Poll()) else numpy(x)
 
+    if _in_lanes(a) and not (vectors and full and m != n):
+        return _by_lanes(threads, a, vectors)
     found = numpy(a) if k < tuning.SPECTRAL_ORDER else qr.by_item(a, one)
     return found if vectors else found[0]
+
+
+def _by_lanes(threads: engine.Threads, a: Array, vectors: bool) -> Any:
+    """(u, s, vh) of economic shapes, or s alone, for a stack of small matrices."""
+    *stack, m, n = a.shape
+    k = min(m, n)
+    s = np.empty((*stack, k), _real(a))
+    u = np.empty((*stack, m, k), a.dtype) if vectors else None
+    vh = np.empty((*stack, k, n), a.dtype) if vectors else None
+    failed = spectral.svd_stack(threads, a, s, u, vh, engine.Poll())
+    if u is None or vh is None:
+        if failed.any():
+            s[failed] = np.linalg.svd(a[failed], compute_uv=False)
+        return s
+    if failed.any():
+        u[failed], s[failed], vh[failed] = np.linalg.svd(a[failed], False)
+    return u, s, vh
 
 
 def pseudo_inverse(
