@@ -65,10 +65,21 @@ enum {
      * over that of one worker was 0.93, 1.01, 1.09 in float32 and 0.81, 0.84, 0.96 in float64 at
      * 300, 400, 500. By the clock it was 0.83 and 1.12 with two workers at 300 and 400. */
     HS__EIGENVALUES_ORDER = 400,
-    /* Stacks of at least HS__LANES_ITEMS matrices with at most HS__LANES_ORDER rows or columns are
-     * decomposed in lanes (kernel/lanes.h). TODO. */
-    HS__LANES_ORDER = 300,
+    /* Matrices of a stack are decomposed several at a time (kernel/lanes.h) if each has at most
+     * HS__LANES_BYTES, where a complex element counts as a real one; for eigenvalues alone,
+     * HS__LANES_VALUES_BYTES. That is 150 and 250 rows of float64. Larger ones leave the L2 cache
+     * there, and go to NumPy. Measured: NumPy's CPU time over that of one worker was 1.3 for eigh
+     * and svd, 2.2 and 1.7 without vectors at 150 rows, 0.9, 0.8, 2.0 and 1.3 at 200, and 1.8 for
+     * eigenvalues at 256; with complex128 1.4, 1.0, 3.2 and 1.6 at 150. */
+    HS__LANES_BYTES = 150 * 150 * 8,
+    HS__LANES_VALUES_BYTES = 250 * 250 * 8,
+    /* The stack has at least so many matrices, and so many rows (or columns, if these are fewer) in
+     * all of them. NumPy takes smaller ones, for which lanes without a matrix, or the call, would
+     * cost more. Measured with one worker: with 4 x (50 x 50) float64 NumPy's CPU time was 1.2 to
+     * 1.6 times as long, with 2 it was 0.7 to 0.9; with 8 x (8 x 8) 0.9 to 2.8, with 4 0.4 to
+     * 1.1. */
     HS__LANES_ITEMS = 4,
+    HS__LANES_ROWS = 80,
     /* Items times m n min(m, n) of stacks that are decomposed in lanes (kernel/lanes.h): a hundred
      * thousand take 30 to 100 microseconds. By hand. */
     HS__ALONE_LANES_UPDATES = 200 * 1000,

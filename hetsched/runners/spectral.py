@@ -2,7 +2,7 @@
 
 The engine decomposes matrices from tuning.SPECTRAL_ORDER on, and tuning.EIGENVALUES_ORDER for the
 eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's. Of
-stacks, the engine decomposes matrices up to tuning.LANES_ORDER as well, several at a time. It also
+stacks, the engine decomposes matrices up to tuning.LANES_BYTES as well, several at a time. It also
 makes tall matrices small by QR, reduces generalised problems by Cholesky, and multiplies.
 """
 
@@ -86,7 +86,7 @@ def eigh(
 
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
     """Of each matrix of a stack."""
-    if _in_lanes(a):
+    if in_lanes(a, tuning.LANES_VALUES_BYTES):
         values = np.empty(a.shape[:-1], _real(a))
         failed = spectral.eigh_stack(threads, a, not lower, values, None, engine.Poll())
         if failed.any():
@@ -129,7 +129,7 @@ def eigenvectors(
         start, number = found
         return values[start : start + number], vectors[:, :number]
 
-    if _in_lanes(a):
+    if in_lanes(a, tuning.LANES_BYTES):
         values, vectors = np.empty(a.shape[:-1], _real(a)), np.empty(a.shape, a.dtype)
         failed = spectral.eigh_stack(threads, a, not lower, values, vectors, engine.Poll())
         if failed.any():
@@ -141,14 +141,12 @@ def eigenvectors(
     return values, vectors
 
 
-def _in_lanes(a: Array) -> bool:
-    """Whether the matrices of a stack are decomposed several at a time."""
-    items = math.prod(a.shape[:-2])
-    return (
-        a.ndim > 2
-        and items >= tuning.LANES_ITEMS
-        and a.shape[-2] * a.shape[-1] <= tuning.LANES_ORDER**2
-    )
+def in_lanes(a: Array, most: int) -> bool:
+    """Whether the matrices of a stack, each of at most so many bytes, are decomposed several at a
+    time."""
+    items, (m, n) = math.prod(a.shape[:-2]), a.shape[-2:]
+    enough = items >= tuning.LANES_ITEMS and items * min(m, n) >= tuning.LANES_ROWS
+    return a.ndim > 2 and enough and m * n * _real(a).itemsize <= most
 
 
 def _wanted(values: Array, first: int, count: int, within: tuple[float, float] | None) -> slice:
@@ -262,7 +260,7 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     """(u, s, vh), or s alone, of matrices that have been checked."""
     m, n = a.shape[-2:]
     short, long = sorted((m, n))
-    few = float(m * n) * short < _LEAST
+    few = float(m * n) * short < _LEAST or in_lanes(a, tuning.LANES_BYTES)
     if (full and vectors) or 100 * long < tuning.SVD_TALL_PERCENT * short or few:
         return decomposed(resources.threads, a, full, vectors)
     if m < n:
@@ -297,7 +295,7 @@ def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> 
         vh = columns((n if full else k, n), x.dtype)
         return (u, s, vh) if spectral.svd(threads, x, s, u, vh, engine.Poll()) else numpy(x)
 
-    if _in_lanes(a) and not (vectors and full and m != n):
+    if in_lanes(a, tuning.LANES_BYTES) and not (vectors and full and m != n):
         return _by_lanes(threads, a, vectors)
     found = numpy(a) if k < tuning.SPECTRAL_ORDER else qr.by_item(a, one)
     return found if vectors else found[0]
