@@ -110,7 +110,7 @@ def eigh_stack(
     handle = ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_eigh_stack(threads.handle, problem, options, ffi.NULL), poll)
-    return failed != 0
+    return failed.astype(np.bool_)
 
 
 def svd_stack(
@@ -140,7 +140,7 @@ def svd_stack(
     handle = ffi.new_handle(poll)
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_svd_stack(threads.handle, problem, options, ffi.NULL), poll)
-    return failed != 0
+    return failed.astype(np.bool_)
 
 
 def _stacked(a: NDArray[Any]) -> tuple[int, tuple[Any, ...], Any]:
