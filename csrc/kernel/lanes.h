@@ -27,17 +27,19 @@ typedef struct hs__lanes_group {
     int32_t *failed;
 } hs__lanes_group;
 
-/* Sweeps of the iteration whose rotations are applied to the vectors together. */
-enum { HS__LANES_SWEEPS = 8 };
+/* HS__LANES_GROUPS groups are iterated in turns. HS__LANES_SWEEPS sweeps of an iteration are applied
+ * to the vectors together. */
+enum { HS__LANES_GROUPS = 2, HS__LANES_SWEEPS = 8 };
 
 static inline int64_t hs__lanes_work(int64_t n) { return (4 * HS__LANES_SWEEPS + 12) * (n + 1); }
 
-/* Computes eigenvalues and eigenvectors, from the lower triangles of `a`. The rest of `a` must be
- * finite. */
-typedef void hs__lanes_eigh(const hs__lanes_group *group);
+/* Computes eigenvalues and eigenvectors of 1 .. HS__LANES_GROUPS groups of the same shape, from the
+ * lower triangles of `a`. The rest of `a` must be finite. Of the other groups up to HS__LANES_GROUPS,
+ * only values and work are used. */
+typedef void hs__lanes_eigh(const hs__lanes_group *groups, int count);
 
 /* Computes singular values, none of them negative, and singular vectors. */
-typedef void hs__lanes_svd(const hs__lanes_group *group);
+typedef void hs__lanes_svd(const hs__lanes_group *groups, int count);
 
 /* How the items of a group lie in memory: element (i, j) of a matrix is i * row_stride + j *
  * col_stride elements behind the first.

@@ -4,7 +4,10 @@
  *
  * Each lane has its own block, the last one that is not yet diagonal, and its own shift. One sweep
  * goes through the rows of all blocks. In rows outside of its own block a lane does the identity
- * rotation, and what it has is kept by a mask. */
+ * rotation, and a mask keeps its elements.
+ *
+ * A rotation is a chain of a square root and a division that wait for each other, and so are the
+ * rotations of a sweep. Therefore two groups of matrices are swept in turns, row by row. */
 
 typedef INTEGER NAME(integers)
     __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
@@ -91,15 +94,21 @@ typedef struct {
 } NAME(rotation);
 
 /* Returns the rotation with c f + s g = r and c g - s f = 0 in the lanes of the mask; the identity
- * in the others, and where f and g are tiny. */
+ * in the other lanes, and where f and g are tiny. One division and two corrections of its rounding
+ * errors take less time than two divisions. Without the corrections, errors of the vectors' lengths
+ * add up. */
 INLINE NAME(rotation) NAME(rotate)(NAME(integers) mask, NAME(vector) f, NAME(vector) g)
 {
     const NAME(vector) zero = {0};
     const NAME(vector) square = f * f + g * g;
     mask &= square >= NAME(tiny);
     const NAME(vector) root = NAME(root)(NAME(select)(mask, square, zero + 1));
-    const NAME(rotation) found = {NAME(select)(mask, f / root, zero + 1),
-                                  NAME(select)(mask, g / root, zero), NAME(select)(mask, root, f)};
+    const NAME(vector) inverse = 1 / root;
+    NAME(vector) c = f * inverse, s = g * inverse;
+    c += inverse * (f - c * root);
+    s += inverse * (g - s * root);
+    const NAME(rotation) found = {NAME(select)(mask, c, zero + 1), NAME(select)(mask, s, zero),
+                                  NAME(select)(mask, root, f)};
     return found;
 }
 
@@ -118,33 +127,6 @@ INLINE void NAME(turn_rows)(const int height, int64_t n, NAME(vector) * x, int64
         }
     }
     for (int r = 0; r < height; r++) x[r * n + last] = own[r];
-}
-
-/* Rotations of some sweeps that are still to be applied: of sweep i to the columns first[i] ..
- * last[i], one rotation after the other. c and s have rows of n. */
-enum { NAME(most_sweeps) = HS__LANES_SWEEPS };
-typedef struct {
-    NAME(vector) * c, *s;
-    int64_t n;
-    const int64_t *first, *last;
-} NAME(rotations);
-
-/* Applies the rotations of `count` sweeps to a matrix with rows of n. All rotations of some rows are
- * done before the next rows, so that these stay in the L1 cache. */
-TARGET static void NAME(turn_columns)(const NAME(rotations) * x, int count, int64_t rows,
-                                      NAME(vector) * z)
-{
-    const int64_t n = x->n;
-    for (int64_t i = 0; i < rows; i += 4)
-        for (int k = 0; k < count; k++) {
-            const NAME(vector) *c = x->c + k * n, *s = x->s + k * n;
-            if (i + 4 <= rows) {
-                NAME(turn_rows)(4, n, z + i * n, x->first[k], x->last[k], c, s);
-                continue;
-            }
-            for (int64_t r = i; r < rows; r++)
-                NAME(turn_rows)(1, n, z + r * n, x->first[k], x->last[k], c, s);
-        }
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -186,7 +168,41 @@ INLINE NAME(block)
     return found;
 }
 
-/* Finds the rows of all blocks, first .. last. */
+/* ---- groups on their way to diagonal form ---------------------------------------------------- */
+
+/* Rotations of some sweeps, which are still to be applied to the columns of z [rows][n]. */
+typedef struct {
+    int64_t rows;
+    NAME(vector) * z, *c, *s; /* c and s have a row of n for each sweep */
+} NAME(turns);
+
+/* The tridiagonal or bidiagonal matrices of a group, with diagonal d [n] and the other one in e [n].
+ * Sweep k has rotated rows first[k] .. last[k]. `right` is for bidiagonal matrices only. */
+typedef struct {
+    NAME(vector) * d, *e;
+    NAME(turns) left, right;
+    int64_t first[HS__LANES_SWEEPS], last[HS__LANES_SWEEPS];
+    NAME(block) blocks;
+} NAME(problem);
+
+/* Applies the rotations of `count` sweeps. All rotations of some rows are done before the next rows,
+ * so that these stay in the L1 cache. */
+TARGET static void NAME(turn_columns)(int64_t n, const NAME(turns) * x, int count,
+                                      const int64_t *first, const int64_t *last)
+{
+    for (int64_t i = 0; i < x->rows; i += 4)
+        for (int k = 0; k < count; k++) {
+            const NAME(vector) *c = x->c + k * n, *s = x->s + k * n;
+            if (i + 4 <= x->rows) {
+                NAME(turn_rows)(4, n, x->z + i * n, first[k], last[k], c, s);
+                continue;
+            }
+            for (int64_t r = i; r < x->rows; r++)
+                NAME(turn_rows)(1, n, x->z + r * n, first[k], last[k], c, s);
+        }
+}
+
+/* Finds the rows of all blocks of a group, *first .. *last; both are 0 if there is no block. */
 INLINE void NAME(find_span)(const NAME(block) * blocks, int64_t *first, int64_t *last)
 {
     *first = INT32_MAX;
@@ -196,6 +212,7 @@ INLINE void NAME(find_span)(const NAME(block) * blocks, int64_t *first, int64_t 
         if (blocks->end[l] > *last) *last = blocks->end[l];
         if (blocks->top[l] < *first) *first = blocks->top[l];
     }
+    if (*last == 0) *first = 0;
 }
 
 /* Returns x[index] of each lane. */
@@ -223,67 +240,66 @@ INLINE NAME(vector)
     return NAME(pick)(d, blocks->top) - last + off / (half + NAME(with_sign)(root, half));
 }
 
-/* One sweep through rows first .. last, from the top, with the notation of steqr. */
-INLINE void NAME(sweep_eigen)(const NAME(block) * blocks, int64_t first, int64_t last,
-                              NAME(vector) * d, NAME(vector) * e, NAME(vector) * c_out,
-                              NAME(vector) * s_out)
+/* A sweep between two rows, with the notation of steqr. d_own is d of the next row, e_before e of
+ * the last one. */
+typedef struct {
+    NAME(integers) top, end;
+    NAME(vector) c, s, p, g, d_own, e_before;
+} NAME(eigen_sweep);
+
+/* Does row i of a sweep whose first row is `first`. */
+INLINE void NAME(eigen_row)(int64_t first, int64_t i, NAME(eigen_sweep) * x, NAME(vector) * d,
+                            NAME(vector) * e, NAME(vector) * c_out, NAME(vector) * s_out)
 {
-    const NAME(vector) zero = {0};
-    NAME(vector) c = zero + 1, s = zero + 1, p = zero, g = NAME(eigen_start)(d, e, blocks);
-    NAME(vector) d_own = d[first], e_before = zero;
-    for (int64_t i = first; i < last; i++) {
-        const NAME(vector) d_next = d[i + 1], e_own = e[i];
-        const NAME(integers) row = 0 * blocks->top + (INTEGER)i;
-        const NAME(integers) mask = (blocks->top <= row) & (row < blocks->end);
-        const NAME(vector) f = s * e_own, b = c * e_own;
-        const NAME(rotation) own = NAME(rotate)(mask, g, f);
-        if (i > first) e[i - 1] = NAME(select)(mask & (blocks->top < row), own.r, e_before);
-        c = NAME(select)(mask, own.c, c);
-        s = NAME(select)(mask, own.s, s);
-        c_out[i] = own.c;
-        s_out[i] = own.s;
-        const NAME(vector) moved = d_own - p;
-        const NAME(vector) r = (d_next - moved) * own.s + 2 * own.c * b;
-        p = NAME(select)(mask, own.s * r, p);
-        g = NAME(select)(mask, own.c * r - b, g);
-        d[i] = NAME(select)(mask, moved + p, d_own);
-        e_before = NAME(select)(mask, g, e_own);
-        d_own = NAME(select)(mask & (row + 1 == blocks->end), d_next - p, d_next);
-    }
-    e[last - 1] = e_before;
-    d[last] = d_own;
+    const NAME(vector) d_next = d[i + 1], e_own = e[i];
+    const NAME(integers) row = 0 * x->top + (INTEGER)i;
+    const NAME(integers) mask = (x->top <= row) & (row < x->end);
+    const NAME(vector) f = x->s * e_own, b = x->c * e_own;
+    const NAME(rotation) own = NAME(rotate)(mask, x->g, f);
+    if (i > first) e[i - 1] = NAME(select)(mask & (x->top < row), own.r, x->e_before);
+    x->c = NAME(select)(mask, own.c, x->c);
+    x->s = NAME(select)(mask, own.s, x->s);
+    c_out[i] = own.c;
+    s_out[i] = own.s;
+    const NAME(vector) moved = x->d_own - x->p;
+    const NAME(vector) r = (d_next - moved) * own.s + 2 * own.c * b;
+    x->p = NAME(select)(mask, own.s * r, x->p);
+    x->g = NAME(select)(mask, own.c * r - b, x->g);
+    d[i] = NAME(select)(mask, moved + x->p, x->d_own);
+    x->e_before = NAME(select)(mask, x->g, e_own);
+    x->d_own = NAME(select)(mask & (row + 1 == x->end), d_next - x->p, d_next);
 }
 
-/* Replaces d by the eigenvalues of the matrix with diagonal d and subdiagonal e, e [n], and applies
- * the rotations to the columns of z [rows][n]. rotations [2 HS__LANES_SWEEPS n]
- * is overwritten. Returns the lanes
- * that did not converge. */
-TARGET static NAME(integers)
-    NAME(iterate_eigen)(int64_t n, NAME(vector) * d, NAME(vector) * e, int64_t rows,
-                        NAME(vector) * z, NAME(vector) * rotations)
+/* Sweep k of all groups, through rows first .. last from the top. */
+TARGET static void NAME(sweep_eigen)(int64_t n, NAME(problem) * x, int k, int64_t first,
+                                     int64_t last)
 {
-    int64_t first[NAME(most_sweeps)], last[NAME(most_sweeps)], high = n - 1;
-    const NAME(rotations) x = {rotations, rotations + NAME(most_sweeps) * n, n, first, last};
-    int count = 0;
-    NAME(block) blocks = NAME(find_blocks)(high, d, e, 0);
-    for (int64_t sweep = 0; sweep < 30 * n; sweep++) {
-        NAME(find_span)(&blocks, &first[count], &last[count]);
-        high = last[count];
-        if (high == 0) break;
-        NAME(sweep_eigen)(&blocks, first[count], high, d, e, x.c + count * n, x.s + count * n);
-        if (++count == NAME(most_sweeps)) {
-            NAME(turn_columns)(&x, count, rows, z);
-            count = 0;
-        }
-        blocks = NAME(find_blocks)(high, d, e, 0);
+    const NAME(vector) zero = {0};
+    NAME(eigen_sweep) now[HS__LANES_GROUPS];
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        const NAME(eigen_sweep) start = {x[g].blocks.top,
+                                         x[g].blocks.end,
+                                         zero + 1,
+                                         zero + 1,
+                                         zero,
+                                         NAME(eigen_start)(x[g].d, x[g].e, &x[g].blocks),
+                                         x[g].d[first],
+                                         zero};
+        now[g] = start;
     }
-    NAME(turn_columns)(&x, count, rows, z);
-    return blocks.end > 0;
+    for (int64_t i = first; i < last; i++)
+        for (int g = 0; g < HS__LANES_GROUPS; g++)
+            NAME(eigen_row)(first, i, &now[g], x[g].d, x[g].e, x[g].left.c + k * n,
+                            x[g].left.s + k * n);
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        x[g].e[last - 1] = now[g].e_before;
+        x[g].d[last] = now[g].d_own;
+    }
 }
 
 /* ---- singular values ------------------------------------------------------------------------- */
 
-/* The first rotation of a sweep annuls g beside f in the lanes' rows `top`. The shift is that of
+/* The first rotation of a sweep annuls g beside f in row `top` of each lane. The shift is that of
  * LINPACK's svdc, from the last 2 x 2 matrix of B^T B. It is 0 if the block is singular to working
  * precision: then one sweep without a shift moves the zero to the end, where it splits off (Demmel
  * and Kahan, SIAM J. Sci. Stat. Comput. 11, 1990). */
@@ -309,72 +325,94 @@ INLINE void NAME(singular_start)(const NAME(vector) * d, const NAME(vector) * e,
     *g = NAME(select)(is_plain, beside, top * beside);
 }
 
-/* One sweep through rows first .. last, from the top, with the notation of bdsqr. Its rotations of
- * columns become those of sweep k of `right_out`, those of rows of `left_out`. */
-INLINE void NAME(sweep_singular)(const NAME(block) * blocks, int64_t first, int64_t last,
-                                 NAME(vector) * d, NAME(vector) * e,
-                                 const NAME(rotations) * right_out,
-                                 const NAME(rotations) * left_out, int k)
+/* A sweep between two rows, with the notation of bdsqr. d_own and e_own are of the next row, e_before
+ * is e of the last one. */
+typedef struct {
+    NAME(integers) top, end;
+    NAME(vector) f, g, d_own, e_own, e_before;
+} NAME(singular_sweep);
+
+/* Does row i of sweep k, whose first row is `first`: a rotation of columns, then one of rows. */
+INLINE void NAME(singular_row)(int64_t n, int k, int64_t first, int64_t i, NAME(singular_sweep) * x,
+                               const NAME(problem) * to)
 {
-    const int64_t at = k * right_out->n;
-    NAME(vector) f, g;
-    NAME(singular_start)(d, e, blocks, &f, &g);
-    NAME(vector) d_own = d[first], e_own = e[first], e_before = {0};
-    for (int64_t i = first; i < last; i++) {
-        const NAME(vector) d_next = d[i + 1], e_next = e[i + 1];
-        const NAME(integers) row = 0 * blocks->top + (INTEGER)i;
-        const NAME(integers) mask = (blocks->top <= row) & (row < blocks->end);
-        const NAME(rotation) right = NAME(rotate)(mask, f, g);
-        if (i > first) e[i - 1] = NAME(select)(mask & (blocks->top < row), right.r, e_before);
-        const NAME(vector) off = right.c * e_own - right.s * d_own, below = right.c * d_next;
-        const NAME(rotation) left =
-            NAME(rotate)(mask, right.c * d_own + right.s * e_own, right.s * d_next);
-        d[i] = NAME(select)(mask, left.r, d_own);
-        f = NAME(select)(mask, left.c * off + left.s * below, f);
-        g = NAME(select)(mask, left.s * e_next, g);
-        e_before = NAME(select)(mask, f, e_own);
-        d_own = NAME(select)(mask, left.c * below - left.s * off, d_next);
-        e_own = NAME(select)(mask, left.c * e_next, e_next);
-        right_out->c[at + i] = right.c;
-        right_out->s[at + i] = right.s;
-        left_out->c[at + i] = left.c;
-        left_out->s[at + i] = left.s;
-    }
-    e[last - 1] = e_before;
-    e[last] = e_own;
-    d[last] = d_own;
+    NAME(vector) *const d = to->d, *const e = to->e;
+    const NAME(vector) d_next = d[i + 1], e_next = e[i + 1];
+    const NAME(integers) row = 0 * x->top + (INTEGER)i;
+    const NAME(integers) mask = (x->top <= row) & (row < x->end);
+    const NAME(rotation) right = NAME(rotate)(mask, x->f, x->g);
+    if (i > first) e[i - 1] = NAME(select)(mask & (x->top < row), right.r, x->e_before);
+    const NAME(vector) off = right.c * x->e_own - right.s * x->d_own, below = right.c * d_next;
+    const NAME(rotation) left =
+        NAME(rotate)(mask, right.c * x->d_own + right.s * x->e_own, right.s * d_next);
+    d[i] = NAME(select)(mask, left.r, x->d_own);
+    x->f = NAME(select)(mask, left.c * off + left.s * below, x->f);
+    x->g = NAME(select)(mask, left.s * e_next, x->g);
+    x->e_before = NAME(select)(mask, x->f, x->e_own);
+    x->d_own = NAME(select)(mask, left.c * below - left.s * off, d_next);
+    x->e_own = NAME(select)(mask, left.c * e_next, e_next);
+    to->right.c[k * n + i] = right.c;
+    to->right.s[k * n + i] = right.s;
+    to->left.c[k * n + i] = left.c;
+    to->left.s[k * n + i] = left.s;
 }
 
-/* Replaces d by the singular values, of any sign, of the matrix with diagonal d and superdiagonal e,
- * e [n], and applies the rotations to the columns of u [u_rows][n] and v [v_rows][n]. rotations
- * [4 HS__LANES_SWEEPS n] is overwritten. Returns the lanes that did not converge. */
-TARGET static NAME(integers)
-    NAME(iterate_singular)(int64_t n, NAME(vector) * d, NAME(vector) * e, int64_t u_rows,
-                           NAME(vector) * u, int64_t v_rows, NAME(vector) * v,
-                           NAME(vector) * rotations)
+/* Sweep k of all groups, through rows first .. last from the top. */
+TARGET static void NAME(sweep_singular)(int64_t n, NAME(problem) * x, int k, int64_t first,
+                                        int64_t last)
 {
-    int64_t first[NAME(most_sweeps)], last[NAME(most_sweeps)], high = n - 1;
-    const int64_t all = NAME(most_sweeps) * n;
-    const NAME(rotations) right = {rotations, rotations + all, n, first, last};
-    const NAME(rotations) left = {rotations + 2 * all, rotations + 3 * all, n, first, last};
-    int count = 0;
-    e[n - 1] = (NAME(vector)){0};
-    NAME(block) blocks = NAME(find_blocks)(high, d, e, 1);
-    for (int64_t sweep = 0; sweep < 30 * n; sweep++) {
-        NAME(find_span)(&blocks, &first[count], &last[count]);
-        high = last[count];
-        if (high == 0) break;
-        NAME(sweep_singular)(&blocks, first[count], high, d, e, &right, &left, count);
-        if (++count == NAME(most_sweeps)) {
-            NAME(turn_columns)(&right, count, v_rows, v);
-            NAME(turn_columns)(&left, count, u_rows, u);
-            count = 0;
-        }
-        blocks = NAME(find_blocks)(high, d, e, 1);
+    NAME(singular_sweep) now[HS__LANES_GROUPS];
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        now[g].top = x[g].blocks.top;
+        now[g].end = x[g].blocks.end;
+        NAME(singular_start)(x[g].d, x[g].e, &x[g].blocks, &now[g].f, &now[g].g);
+        now[g].d_own = x[g].d[first];
+        now[g].e_own = x[g].e[first];
+        now[g].e_before = (NAME(vector)){0};
     }
-    NAME(turn_columns)(&right, count, v_rows, v);
-    NAME(turn_columns)(&left, count, u_rows, u);
-    return blocks.end > 0;
+    for (int64_t i = first; i < last; i++)
+        for (int g = 0; g < HS__LANES_GROUPS; g++)
+            NAME(singular_row)(n, k, first, i, &now[g], &x[g]);
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        x[g].e[last - 1] = now[g].e_before;
+        x[g].e[last] = now[g].e_own;
+        x[g].d[last] = now[g].d_own;
+    }
+}
+
+/* ---- the iteration --------------------------------------------------------------------------- */
+
+/* Replaces d of HS__LANES_GROUPS groups by the eigenvalues, or by the singular values with any sign,
+ * and turns the columns of the vectors. A lane has converged if its block has end 0 afterwards. */
+TARGET static void NAME(iterate)(int64_t n, NAME(problem) * x, int singular)
+{
+    int count = 0;
+    for (int g = 0; g < HS__LANES_GROUPS; g++)
+        x[g].blocks = NAME(find_blocks)(n - 1, x[g].d, x[g].e, singular);
+    for (int64_t sweep = 0; sweep < 30 * n; sweep++) {
+        int64_t first = INT32_MAX, last = 0;
+        for (int g = 0; g < HS__LANES_GROUPS; g++) {
+            NAME(find_span)(&x[g].blocks, &x[g].first[count], &x[g].last[count]);
+            if (x[g].last[count] == 0) continue;
+            if (x[g].first[count] < first) first = x[g].first[count];
+            if (x[g].last[count] > last) last = x[g].last[count];
+        }
+        if (last == 0) break;
+        if (singular) NAME(sweep_singular)(n, x, count, first, last);
+        else NAME(sweep_eigen)(n, x, count, first, last);
+        count++;
+        for (int g = 0; g < HS__LANES_GROUPS; g++) {
+            x[g].blocks = NAME(find_blocks)(last, x[g].d, x[g].e, singular);
+            if (count < HS__LANES_SWEEPS) continue;
+            NAME(turn_columns)(n, &x[g].left, count, x[g].first, x[g].last);
+            NAME(turn_columns)(n, &x[g].right, count, x[g].first, x[g].last);
+        }
+        count %= HS__LANES_SWEEPS;
+    }
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        NAME(turn_columns)(n, &x[g].left, count, x[g].first, x[g].last);
+        NAME(turn_columns)(n, &x[g].right, count, x[g].first, x[g].last);
+    }
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

@@ -191,6 +191,44 @@ TARGET static void NAME(apply_right)(int64_t rows, int64_t cols, NAME(matrix) v,
     for (; i < rows; i++) NAME(apply_right_to)(1, i, cols, v, tau, a);
 }
 
+/* ---- groups --------------------------------------------------------------------------------- */
+
+/* The arrays of a group. */
+typedef struct {
+    NAME(matrix) a, u, v, left, right, column, product;
+    NAME(vector) * d, *e, *rotations;
+} NAME(arrays);
+
+INLINE NAME(arrays) NAME(arrays_of)(const hs__lanes_group *x)
+{
+    const int64_t m = x->m, n = x->n;
+    NAME(arrays)
+    found = {
+        {x->a, n, m * n}, {x->u, n, m * n}, {x->v, n, n * n}, {0}, {0}, {0}, {0}, x->values, 0, 0};
+    NAME(vector) *work = x->work;
+    found.e = work;
+    found.rotations = work + n + 1;
+    NAME(matrix) line = {found.rotations + 4 * HS__LANES_SWEEPS * n, n, n};
+    found.left = line;
+    line.x += 2 * n;
+    found.right = line;
+    line.x += 2 * n;
+    found.column = line;
+    line.x += 2 * n;
+    found.product = line;
+    return found;
+}
+
+TARGET static void NAME(set_identity)(int64_t rows, int64_t cols, NAME(matrix) a)
+{
+    const NAME(vector) zero = {0};
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            const NAME(element) value = {zero + (REAL)(i == j), zero};
+            NAME(set)(a, i, j, value);
+        }
+}
+
 /* ---- tridiagonal form ------------------------------------------------------------------------ */
 
 /* Rows that are multiplied, or updated, together. */
@@ -288,31 +326,31 @@ INLINE void NAME(reflect_hermitian)(int64_t n, NAME(matrix) a, NAME(matrix) v, N
 }
 
 /* Golub and Van Loan, Matrix Computations, 8.3.1: T = Q^H A Q with diagonal d [n] and subdiagonal
- * e [n - 1]. Column k of `a` keeps the vector of reflector k from row k + 1 on, taus [n] its tau. */
-TARGET static void NAME(make_tridiagonal)(int64_t n, NAME(matrix) a, NAME(vector) * d,
-                                          NAME(vector) * e, NAME(matrix) taus, NAME(matrix) v,
-                                          NAME(matrix) p)
+ * e [n - 1]. Column k of `a` keeps the vector of reflector k from row k + 1 on, `left` its tau. */
+TARGET static void NAME(make_tridiagonal)(int64_t n, const NAME(arrays) * w)
 {
+    w->e[n - 1] = (NAME(vector)){0};
     for (int64_t k = 0; k < n; k++) {
         const int64_t count = n - 1 - k;
-        d[k] = NAME(get)(a, k, k).re;
+        w->d[k] = NAME(get)(w->a, k, k).re;
         if (count == 0) continue;
-        const NAME(matrix) column = NAME(part)(a, k + 1, k);
-        const NAME(element) tau = NAME(reflect)(count, column, &e[k]);
-        NAME(set)(taus, 0, k, tau);
-        for (int64_t i = 0; i < count; i++) NAME(set)(v, 0, i, NAME(get)(column, i, 0));
-        if (count > 1) NAME(reflect_hermitian)(count, NAME(part)(a, k + 1, k + 1), v, tau, p);
+        const NAME(matrix) column = NAME(part)(w->a, k + 1, k);
+        const NAME(element) tau = NAME(reflect)(count, column, &w->e[k]);
+        NAME(set)(w->left, 0, k, tau);
+        for (int64_t i = 0; i < count; i++) NAME(set)(w->column, 0, i, NAME(get)(column, i, 0));
+        if (count > 1)
+            NAME(reflect_hermitian)(count, NAME(part)(w->a, k + 1, k + 1), w->column, tau,
+                                    w->product);
     }
 }
 
-TARGET static void NAME(set_identity)(int64_t rows, int64_t cols, NAME(matrix) a)
+/* u <- Q. */
+INLINE void NAME(make_eigenbasis)(int64_t n, const NAME(arrays) * w)
 {
-    const NAME(vector) zero = {0};
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) {
-            const NAME(element) value = {zero + (REAL)(i == j), zero};
-            NAME(set)(a, i, j, value);
-        }
+    NAME(set_identity)(n, n, w->u);
+    for (int64_t k = n - 2; k >= 0; k--)
+        NAME(apply_left)(n - 1 - k, n - 1 - k, NAME(part)(w->a, k + 1, k), NAME(get)(w->left, 0, k),
+                         NAME(part)(w->u, k + 1, k + 1));
 }
 
 /* ---- bidiagonal form ------------------------------------------------------------------------- */
@@ -320,104 +358,134 @@ TARGET static void NAME(set_identity)(int64_t rows, int64_t cols, NAME(matrix) a
 /* Golub and Van Loan 5.4.8: B = U^H A V with diagonal d [n] and superdiagonal e [n - 1], for m >= n.
  * Column k of `a` keeps the vector of the left reflector k from row k on, row k that of the right
  * one from column k + 1 on. */
-TARGET static void NAME(make_bidiagonal)(int64_t m, int64_t n, NAME(matrix) a, NAME(vector) * d,
-                                         NAME(vector) * e, NAME(matrix) left, NAME(matrix) right)
+TARGET static void NAME(make_bidiagonal)(int64_t m, int64_t n, const NAME(arrays) * w)
 {
+    w->e[n - 1] = (NAME(vector)){0};
     for (int64_t k = 0; k < n; k++) {
         const int64_t rest = n - 1 - k;
-        const NAME(matrix) column = NAME(part)(a, k, k);
-        NAME(element) tau = NAME(reflect)(m - k, column, &d[k]);
-        NAME(set)(left, 0, k, tau);
+        const NAME(matrix) column = NAME(part)(w->a, k, k);
+        NAME(element) tau = NAME(reflect)(m - k, column, &w->d[k]);
+        NAME(set)(w->left, 0, k, tau);
         if (rest == 0) continue;
-        NAME(apply_left)(m - k, rest, column, NAME(conjugate)(tau), NAME(part)(a, k, k + 1));
-        const NAME(matrix) row = NAME(part)(a, k, k + 1);
+        NAME(apply_left)(m - k, rest, column, NAME(conjugate)(tau), NAME(part)(w->a, k, k + 1));
+        const NAME(matrix) row = NAME(part)(w->a, k, k + 1);
         const NAME(matrix) turned = {row.x, 1, row.plane};
         if (PARTS == 2)
             for (int64_t j = 0; j < rest; j++)
                 NAME(set)(row, 0, j, NAME(conjugate)(NAME(get)(row, 0, j)));
-        tau = NAME(reflect)(rest, turned, &e[k]);
-        NAME(set)(right, 0, k, tau);
-        NAME(apply_right)(m - k - 1, rest, row, tau, NAME(part)(a, k + 1, k + 1));
+        tau = NAME(reflect)(rest, turned, &w->e[k]);
+        NAME(set)(w->right, 0, k, tau);
+        NAME(apply_right)(m - k - 1, rest, row, tau, NAME(part)(w->a, k + 1, k + 1));
+    }
+}
+
+/* u <- the first n columns of U, v <- V. */
+INLINE void NAME(make_singular_bases)(int64_t m, int64_t n, const NAME(arrays) * w)
+{
+    NAME(set_identity)(m, n, w->u);
+    for (int64_t k = n - 1; k >= 0; k--)
+        NAME(apply_left)(m - k, n - k, NAME(part)(w->a, k, k), NAME(get)(w->left, 0, k),
+                         NAME(part)(w->u, k, k));
+    NAME(set_identity)(n, n, w->v);
+    for (int64_t k = n - 2; k >= 0; k--) {
+        const NAME(matrix) row = NAME(part)(w->a, k, k + 1);
+        const NAME(matrix) turned = {row.x, 1, row.plane};
+        NAME(apply_left)(n - 1 - k, n - 1 - k, turned, NAME(get)(w->right, 0, k),
+                         NAME(part)(w->v, k + 1, k + 1));
     }
 }
 
 /* ---- decompositions -------------------------------------------------------------------------- */
 
-/* The arrays of a group. */
-typedef struct {
-    NAME(matrix) a, u, v, left, right, column, product;
-    NAME(vector) * d, *e, *rotations;
-} NAME(arrays);
-
-INLINE NAME(arrays) NAME(arrays_of)(const hs__lanes_group *x)
+/* Makes the problem of the iteration, whose rotations turn the rows of both planes. */
+INLINE void NAME(set_problem)(const hs__lanes_group *x, const NAME(arrays) * w,
+                              OF_REAL(problem) * problem)
 {
-    const int64_t m = x->m, n = x->n;
-    NAME(arrays)
-    found = {
-        {x->a, n, m * n}, {x->u, n, m * n}, {x->v, n, n * n}, {0}, {0}, {0}, {0}, x->values, 0, 0};
-    NAME(vector) *work = x->work;
-    found.e = work;
-    found.rotations = work + n + 1;
-    NAME(matrix) line = {found.rotations + 4 * HS__LANES_SWEEPS * n, n, n};
-    found.left = line;
-    line.x += 2 * n;
-    found.right = line;
-    line.x += 2 * n;
-    found.column = line;
-    line.x += 2 * n;
-    found.product = line;
-    return found;
+    const int64_t size = HS__LANES_SWEEPS * x->n;
+    problem->d = w->d;
+    problem->e = w->e;
+    problem->left.rows = x->u ? PARTS * x->m : 0;
+    problem->left.z = w->u.x;
+    problem->left.c = w->rotations;
+    problem->left.s = w->rotations + size;
+    problem->right.rows = x->v ? PARTS * x->n : 0;
+    problem->right.z = w->v.x;
+    problem->right.c = w->rotations + 2 * size;
+    problem->right.s = w->rotations + 3 * size;
+}
+
+/* Makes a problem that is solved. */
+INLINE void NAME(set_nothing)(const hs__lanes_group *x, const NAME(arrays) * w,
+                              OF_REAL(problem) * problem)
+{
+    NAME(set_problem)(x, w, problem);
+    problem->left.rows = problem->right.rows = 0;
+    memset(w->d, 0, (size_t)x->n * sizeof *w->d);
+    memset(w->e, 0, (size_t)x->n * sizeof *w->e);
+}
+
+/* Tells which lanes have failed: those that were `bad`, or have not converged. */
+INLINE void NAME(set_failed)(const hs__lanes_group *x, NAME(integers) bad,
+                             const OF_REAL(problem) * problem)
+{
+    for (int l = 0; l < (int)NAME(lanes); l++)
+        x->failed[l] = bad[l] != 0 || problem->blocks.end[l] != 0;
 }
 
 /* hs__lanes_eigh. */
-TARGET static void NAME(eigh)(const hs__lanes_group *x)
+TARGET static void NAME(eigh)(const hs__lanes_group *x, int count)
 {
     const int64_t n = x->n;
-    const NAME(arrays) w = NAME(arrays_of)(x);
-    NAME(vector) back;
-    const NAME(integers) bad = OF_REAL(scale)(PARTS * n * n, w.a.x, &back);
-    NAME(make_tridiagonal)(n, w.a, w.d, w.e, w.left, w.column, w.product);
-    if (x->u) {
-        NAME(set_identity)(n, n, w.u);
-        for (int64_t k = n - 2; k >= 0; k--)
-            NAME(apply_left)(n - 1 - k, n - 1 - k, NAME(part)(w.a, k + 1, k),
-                             NAME(get)(w.left, 0, k), NAME(part)(w.u, k + 1, k + 1));
+    NAME(arrays) w[HS__LANES_GROUPS];
+    OF_REAL(problem) problems[HS__LANES_GROUPS];
+    NAME(vector) back[HS__LANES_GROUPS];
+    NAME(integers) bad[HS__LANES_GROUPS];
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        w[g] = NAME(arrays_of)(&x[g]);
+        if (g >= count) {
+            NAME(set_nothing)(&x[g], &w[g], &problems[g]);
+            continue;
+        }
+        bad[g] = OF_REAL(scale)(PARTS * n * n, w[g].a.x, &back[g]);
+        NAME(make_tridiagonal)(n, &w[g]);
+        if (x[g].u) NAME(make_eigenbasis)(n, &w[g]);
+        NAME(set_problem)(&x[g], &w[g], &problems[g]);
     }
-    const NAME(integers) open =
-        OF_REAL(iterate_eigen)(n, w.d, w.e, x->u ? PARTS * n : 0, w.u.x, w.rotations);
-    for (int64_t i = 0; i < n; i++) w.d[i] *= back;
-    for (int l = 0; l < (int)NAME(lanes); l++) x->failed[l] = bad[l] != 0 || open[l] != 0;
+    OF_REAL(iterate)(n, problems, 0);
+    for (int g = 0; g < count; g++) {
+        for (int64_t i = 0; i < n; i++) w[g].d[i] *= back[g];
+        NAME(set_failed)(&x[g], bad[g], &problems[g]);
+    }
 }
 
 /* hs__lanes_svd. */
-TARGET static void NAME(svd)(const hs__lanes_group *x)
+TARGET static void NAME(svd)(const hs__lanes_group *x, int count)
 {
     const int64_t m = x->m, n = x->n;
-    const NAME(arrays) w = NAME(arrays_of)(x);
-    NAME(vector) back;
-    const NAME(integers) bad = OF_REAL(scale)(PARTS * m * n, w.a.x, &back);
-    NAME(make_bidiagonal)(m, n, w.a, w.d, w.e, w.left, w.right);
-    if (x->u) {
-        NAME(set_identity)(m, n, w.u);
-        for (int64_t k = n - 1; k >= 0; k--)
-            NAME(apply_left)(m - k, n - k, NAME(part)(w.a, k, k), NAME(get)(w.left, 0, k),
-                             NAME(part)(w.u, k, k));
-        NAME(set_identity)(n, n, w.v);
-        for (int64_t k = n - 2; k >= 0; k--) {
-            const NAME(matrix) row = NAME(part)(w.a, k, k + 1);
-            const NAME(matrix) turned = {row.x, 1, row.plane};
-            NAME(apply_left)(n - 1 - k, n - 1 - k, turned, NAME(get)(w.right, 0, k),
-                             NAME(part)(w.v, k + 1, k + 1));
+    NAME(arrays) w[HS__LANES_GROUPS];
+    OF_REAL(problem) problems[HS__LANES_GROUPS];
+    NAME(vector) back[HS__LANES_GROUPS];
+    NAME(integers) bad[HS__LANES_GROUPS];
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        w[g] = NAME(arrays_of)(&x[g]);
+        if (g >= count) {
+            NAME(set_nothing)(&x[g], &w[g], &problems[g]);
+            continue;
         }
+        bad[g] = OF_REAL(scale)(PARTS * m * n, w[g].a.x, &back[g]);
+        NAME(make_bidiagonal)(m, n, &w[g]);
+        if (x[g].u) NAME(make_singular_bases)(m, n, &w[g]);
+        NAME(set_problem)(&x[g], &w[g], &problems[g]);
     }
-    const NAME(integers) open = OF_REAL(iterate_singular)(n, w.d, w.e, x->u ? PARTS * m : 0, w.u.x,
-                                                          x->u ? PARTS * n : 0, w.v.x, w.rotations);
-    for (int64_t j = 0; j < n; j++) {
-        const NAME(vector) sign = OF_REAL(with_sign)((NAME(vector)){0} + 1, w.d[j]);
-        w.d[j] *= sign * back;
-        for (int64_t i = 0; x->u && i < PARTS * n; i++) w.v.x[i * n + j] *= sign;
+    OF_REAL(iterate)(n, problems, 1);
+    for (int g = 0; g < count; g++) {
+        for (int64_t j = 0; j < n; j++) {
+            const NAME(vector) sign = OF_REAL(with_sign)((NAME(vector)){0} + 1, w[g].d[j]);
+            w[g].d[j] *= sign * back[g];
+            for (int64_t i = 0; x[g].v && i < PARTS * n; i++) w[g].v.x[i * n + j] *= sign;
+        }
+        NAME(set_failed)(&x[g], bad[g], &problems[g]);
     }
-    for (int l = 0; l < (int)NAME(lanes); l++) x->failed[l] = bad[l] != 0 || open[l] != 0;
 }
 
 /* ---- to groups and from them ----------------------------------------------------------------- */

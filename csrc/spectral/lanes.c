@@ -1,5 +1,5 @@
-/* Eigenvalues and singular values of stacks of small matrices: which items make a group, how they
- * come into the lanes, and where the results go. */
+/* Eigenvalues and singular values of stacks of small matrices: which items are computed
+ * together, how they come into the lanes, and where the results go. */
 #include "spectral/lanes.h"
 
 #include <string.h>
@@ -12,18 +12,20 @@
 
 enum { LANES_MOST = 64 }; /* more than any vector has */
 
-/* A stack and how it is divided: tasks of `together` groups, and groups of loops->count items. */
+/* A stack and how it is divided: tasks of `together` batches, and batches of one or HS__LANES_GROUPS
+ * groups, which are computed together. A group is loops->count items. */
 typedef struct {
     const hs__lane_stack *stack;
     const hs__lanes *loops;
-    int64_t count;  /* items */
-    int64_t groups; /* the last one may have fewer items */
+    int64_t count; /* items */
+    int64_t each;  /* items of a batch; the last one may have fewer */
+    int64_t batches;
     int64_t together;
 } lane_job;
 
 /* The arrays of a worker: parts of its scratch memory. */
 typedef struct {
-    hs__lanes_group group;
+    hs__lanes_group groups[HS__LANES_GROUPS];
     int32_t *order;
     size_t bytes;
 } lane_arrays;
@@ -36,14 +38,18 @@ static lane_arrays place_arrays(const lane_job *job, char *memory)
     const int parts = stack->dtype >= HS_COMPLEX64 ? 2 : 1;
     const int wanted = stack->left.data || stack->right.data;
     hs__room room = {.memory = memory};
-    lane_arrays found = {.group = {.m = stack->first.rows, .n = stack->first.cols}};
-    found.group.a = hs__reserve(&room, parts * m * n, vector);
-    if (wanted) {
-        found.group.u = hs__reserve(&room, parts * m * n, vector);
-        if (!stack->lower) found.group.v = hs__reserve(&room, parts * n * n, vector);
+    lane_arrays found;
+    for (int g = 0; g < HS__LANES_GROUPS; g++) {
+        hs__lanes_group *own = &found.groups[g];
+        *own = (hs__lanes_group){.m = stack->first.rows, .n = stack->first.cols};
+        own->a = hs__reserve(&room, parts * m * n, vector);
+        if (wanted) {
+            own->u = hs__reserve(&room, parts * m * n, vector);
+            if (!stack->lower) own->v = hs__reserve(&room, parts * n * n, vector);
+        }
+        own->values = hs__reserve(&room, n, vector);
+        own->work = hs__reserve(&room, (double)hs__lanes_work(own->n), vector);
     }
-    found.group.values = hs__reserve(&room, n, vector);
-    found.group.work = hs__reserve(&room, (double)hs__lanes_work(found.group.n), vector);
     found.order = (int32_t *)(void *)hs__reserve(&room, n * job->loops->count, sizeof(int32_t));
     found.bytes = room.bytes;
     return found;
@@ -82,47 +88,67 @@ static void store_vectors(const lane_job *job, int64_t first, int64_t count, int
     job->loops->store(rows, item->cols, group, order, &places);
 }
 
-/* Decomposes `count` items from number `first` on. */
-static void do_group(const lane_job *job, int64_t first, int64_t count, lane_arrays *own)
+/* Brings `count` items from number `first` on into a group. */
+static void load_group(const lane_job *job, int64_t first, int64_t count, void *group)
 {
     const hs__lane_stack *stack = job->stack;
-    const hs__lanes *loops = job->loops;
     const hs__matrix *item = &stack->first;
-    const int64_t n = item->cols;
     char *items[LANES_MOST];
-    int32_t failed[LANES_MOST];
-    own->group.failed = failed;
-    for (int64_t l = 0; l < loops->count; l++)
+    for (int64_t l = 0; l < job->loops->count; l++)
         items[l] = l < count ? find_item(stack, first + l) : NULL;
     const hs__lanes_items from = {items, item->row_stride, item->col_stride, stack->lower,
                                   stack->conjugate};
-    loops->load(item->rows, n, &from, own->group.a);
-    if (stack->lower) loops->eigh(&own->group);
-    else loops->svd(&own->group);
-    loops->sort(n, own->group.values, !stack->lower, own->order);
-    place_items(job, first, count, stack->values, (size_t)n * hs__real_bytes(stack->dtype), items);
-    const hs__lanes_items values = {.items = items, .col_stride = 1};
-    loops->store_values(1, n, own->group.values, own->order, &values);
-    store_vectors(job, first, count, item->rows, own->group.u, own->order, &stack->left);
-    store_vectors(job, first, count, n, own->group.v, own->order, &stack->right);
-    memcpy(stack->failed + first, failed, (size_t)count * sizeof *failed);
+    job->loops->load(item->rows, item->cols, &from, group);
 }
 
-static void do_groups(void *context, int32_t task, hs__walk *walk)
+/* Stores the results of a group. */
+static void store_group(const lane_job *job, int64_t first, int64_t count,
+                        const hs__lanes_group *group, int32_t *order)
+{
+    const hs__lane_stack *stack = job->stack;
+    const int64_t n = group->n;
+    char *items[LANES_MOST];
+    job->loops->sort(n, group->values, !stack->lower, order);
+    place_items(job, first, count, stack->values, (size_t)n * hs__real_bytes(stack->dtype), items);
+    const hs__lanes_items values = {.items = items, .col_stride = 1};
+    job->loops->store_values(1, n, group->values, order, &values);
+    store_vectors(job, first, count, group->m, group->u, order, &stack->left);
+    store_vectors(job, first, count, n, group->v, order, &stack->right);
+    memcpy(stack->failed + first, group->failed, (size_t)count * sizeof *group->failed);
+}
+
+/* Decomposes `count` items from number `first` on. */
+static void do_batch(const lane_job *job, int64_t first, int64_t count, lane_arrays *own)
+{
+    const int64_t lanes = job->loops->count;
+    int32_t failed[HS__LANES_GROUPS][LANES_MOST];
+    int groups = 0;
+    for (; groups < HS__LANES_GROUPS && groups * lanes < count; groups++) {
+        own->groups[groups].failed = failed[groups];
+        load_group(job, first + groups * lanes, hs__min(lanes, count - groups * lanes),
+                   own->groups[groups].a);
+    }
+    if (job->stack->lower) job->loops->eigh(own->groups, groups);
+    else job->loops->svd(own->groups, groups);
+    for (int g = 0; g < groups; g++)
+        store_group(job, first + g * lanes, hs__min(lanes, count - g * lanes), &own->groups[g],
+                    own->order);
+}
+
+static void do_batches(void *context, int32_t task, hs__walk *walk)
 {
     const lane_job *job = context;
-    const int64_t lanes = job->loops->count;
     const int64_t from = (int64_t)task * job->together;
-    const int64_t end = hs__min(from + job->together, job->groups);
+    const int64_t end = hs__min(from + job->together, job->batches);
     lane_arrays own = place_arrays(job, hs__walk_scratch(walk));
-    for (int64_t g = from; g < end && !hs__attend(&walk->self); g++)
-        do_group(job, g * lanes, hs__min(lanes, job->count - g * lanes), &own);
+    for (int64_t b = from; b < end && !hs__attend(&walk->self); b++)
+        do_batch(job, b * job->each, hs__min(job->each, job->count - b * job->each), &own);
 }
 
 static void run_tasks(void *context, hs__walk *walk)
 {
     const lane_job *job = context;
-    (void)hs__phase(walk, (int32_t)hs__ceil_div(job->groups, job->together), do_groups, context);
+    (void)hs__phase(walk, (int32_t)hs__ceil_div(job->batches, job->together), do_batches, context);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -157,10 +183,13 @@ hs_status hs__run_lanes(hs_pool *pool, const hs__lane_stack *stack, const hs_opt
     }
     const size_t scratch = place_arrays(&job, NULL).bytes;
     if (scratch == SIZE_MAX) return HS_ERROR_MEMORY;
-    job.groups = hs__ceil_div(job.count, job.loops->count);
-    job.together = hs__max(1, (int64_t)(HS__LANES_TAKEN_UPDATES / (each * job.loops->count)));
-    job.together = hs__max(job.together, job.groups >> 30); /* tasks have numbers of 32 bits */
     const int alone = (double)job.count * each <= HS__ALONE_LANES_UPDATES;
+    job.each = job.loops->count;
+    if (alone || job.count >= HS__LANES_BATCHES * HS__LANES_GROUPS * job.each)
+        job.each *= HS__LANES_GROUPS;
+    job.batches = hs__ceil_div(job.count, job.each);
+    job.together = hs__max(1, (int64_t)(HS__LANES_TAKEN_UPDATES / (each * (double)job.each)));
+    job.together = hs__max(job.together, job.batches >> 30); /* tasks have numbers of 32 bits */
     return hs__phases_run(pool, options, trace, alone, scratch, run_tasks, &job);
 }
 

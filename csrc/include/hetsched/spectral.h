@@ -103,7 +103,7 @@ typedef struct hs_eigh_stack {
  * Householder's tridiagonal form, and implicit QR iteration with Wilkinson's shifts (Golub and Van
  * Loan, Matrix Computations, 8.3; LAPACK's sytrd and steqr). The bits of an item depend neither on
  * the other items nor on the worker. Errors are a small multiple of n eps times the norm of the
- * item. O(items n^3). Extra memory for each worker: at most 16 (2 n^2 + 54 n) elements.
+ * item. O(items n^3). Extra memory for each worker: at most 32 (2 n^2 + 50 n) elements.
  * options->pace must be NULL.
  * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED (all outputs are undefined), and the errors of
  * the pool. */
@@ -133,7 +133,7 @@ typedef struct hs_svd_stack {
 /* Computes all decompositions: Householder's bidiagonal form and implicit QR iteration (Golub and
  * Van Loan 8.6; LAPACK's gebrd and bdsqr; Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11, 1990, for
  * singular matrices). Else as hs_run_eigh_stack; O(items m n k). Extra memory for each worker: at
- * most 16 (2 m n + k^2 + 54 k) elements. */
+ * most 32 (2 m n + k^2 + 50 k) elements. */
 HS_API hs_status hs_run_svd_stack(hs_pool *pool, const hs_svd_stack *stack,
                                   const hs_options *options, hs_trace *trace);
 
