@@ -68,16 +68,16 @@ enum {
     /* Matrices of a stack are decomposed several at a time (kernel/lanes.h) if each has at most
      * HS__LANES_BYTES, where a complex element counts as a real one; for eigenvalues alone,
      * HS__LANES_VALUES_BYTES. That is 150 and 250 rows of float64. Larger ones leave the L2 cache
-     * there, and go to NumPy. Measured: NumPy's CPU time over that of one worker was 1.3 for eigh
-     * and svd, 2.2 and 1.7 without vectors at 150 rows, 0.9, 0.8, 2.0 and 1.3 at 200, and 1.8 for
-     * eigenvalues at 256; with complex128 1.4, 1.0, 3.2 and 1.6 at 150. */
+     * there, and go to NumPy. Measured: NumPy's CPU time over that of one worker for eigh, eigvalsh,
+     * svd and svdvals was 1.4, 2.0, 1.2 and 1.5 at 150 rows of float64, 1.0, 1.7, 1.0 and 1.3 at
+     * 200; 1.4, 3.1, 1.1 and 1.7 at 150 rows of complex128. eigvalsh had 1.8 at 256. */
     HS__LANES_BYTES = 150 * 150 * 8,
     HS__LANES_VALUES_BYTES = 250 * 250 * 8,
     /* The stack has at least so many matrices, and so many rows (or columns, if these are fewer) in
      * all of them. NumPy takes smaller ones, for which lanes without a matrix, or the call, would
-     * cost more. Measured with one worker: with 4 x (50 x 50) float64 NumPy's CPU time was 1.2 to
-     * 1.6 times as long, with 2 it was 0.7 to 0.9; with 8 x (8 x 8) 0.9 to 2.8, with 4 0.4 to
-     * 1.1. */
+     * cost more. Measured as above: 1.6, 1.3, 1.4 and 1.2 with 4 matrices of 50 rows of float64, 0.8,
+     * 0.7, 0.8 and 0.6 with 2; 1.6, 1.0, 1.9 and 1.2 with 4 of 20 rows; 1.5, 1.0, 2.4 and 1.6 with
+     * 12 of 8 rows, 1.1, 0.7, 1.4 and 0.9 with 6. */
     HS__LANES_ITEMS = 4,
     HS__LANES_ROWS = 80,
     /* Items times m n min(m, n) of stacks that are decomposed in lanes (kernel/lanes.h): a hundred

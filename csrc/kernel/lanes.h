@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 /* A group in memory of the caller, whose arrays begin at multiples of the size of a vector.
- *   m, n     of each matrix, m >= n; for eigenvalues m == n
+ *   m, n     of each matrix, m >= n >= 1; for eigenvalues m == n
  *   a        [parts][m][n] vectors, the matrices; overwritten
  *   u        [parts][m][n] vectors out: the eigenvectors, or the left singular vectors, one in each
  *            column; NULL: no vectors
- *   v        [parts][n][n] vectors out: the right singular vectors, one in each column; NULL if u is
+ *   v        [parts][n][n] vectors out: the right singular vectors, one in each column. NULL if u is
+ *            NULL, and for eigenvalues
  *   values   [n] vectors out, of reals, in any order
  *   work     [hs__lanes_work(n)] vectors
  *   failed   [lanes] out: non-zero for a matrix that is not finite, or whose iteration did not
@@ -27,18 +28,18 @@ typedef struct hs__lanes_group {
     int32_t *failed;
 } hs__lanes_group;
 
-/* HS__LANES_GROUPS groups are iterated in turns. HS__LANES_SWEEPS sweeps of an iteration are applied
+/* HS__LANES_GROUPS groups are iterated together. The rotations of HS__LANES_SWEEPS sweeps are applied
  * to the vectors together. */
 enum { HS__LANES_GROUPS = 2, HS__LANES_SWEEPS = 8 };
 
 static inline int64_t hs__lanes_work(int64_t n) { return (4 * HS__LANES_SWEEPS + 12) * (n + 1); }
 
-/* Computes eigenvalues and eigenvectors of 1 .. HS__LANES_GROUPS groups of the same shape, from the
- * lower triangles of `a`. The rest of `a` must be finite. Of the other groups up to HS__LANES_GROUPS,
- * only values and work are used. */
+/* Computes eigenvalues and eigenvectors of the first `count` of HS__LANES_GROUPS groups of one shape,
+ * from the lower triangles of `a`. The rest of `a` must be finite. Of the other groups, values and
+ * work are overwritten. */
 typedef void hs__lanes_eigh(const hs__lanes_group *groups, int count);
 
-/* Computes singular values, none of them negative, and singular vectors. */
+/* The same for singular values, none of which is negative, and singular vectors. */
 typedef void hs__lanes_svd(const hs__lanes_group *groups, int count);
 
 /* How the items of a group lie in memory: element (i, j) of a matrix is i * row_stride + j *

@@ -1,21 +1,23 @@
 /* The real part of lanes_template.h: eigenvalues of tridiagonal and singular values of bidiagonal
- * matrices by implicit QR iteration, as LAPACK's steqr and bdsqr do it (Golub and Van Loan 8.3.3 and
- * 8.6.2).
+ * matrices by implicit QR iteration, as in LAPACK's steqr and bdsqr (Golub and Van Loan, Matrix
+ * Computations, 8.3.3 and 8.6.2).
  *
  * Each lane has its own block, the last one that is not yet diagonal, and its own shift. One sweep
  * goes through the rows of all blocks. In rows outside of its own block a lane does the identity
  * rotation, and a mask keeps its elements.
  *
- * A rotation is a chain of a square root and a division that wait for each other, and so are the
- * rotations of a sweep. Therefore two groups of matrices are swept in turns, row by row. */
+ * A rotation waits for a square root, a division, and the rotation before it. Therefore the sweeps
+ * of HS__LANES_GROUPS groups of matrices are interleaved row by row: one computes while the other
+ * waits.
+ */
 
 typedef INTEGER NAME(integers)
     __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* A sum of two squares below `tiny` may have lost bits to underflow. An off-diagonal element below
+/* A sum of squares below `tiny` may have lost bits to underflow. An off-diagonal element below
  * `least` counts as zero. Both are far below the rounding errors of a matrix of size 1. */
 static const REAL NAME(tiny) = sizeof(REAL) == 4 ? (REAL)0x1p-100 : (REAL)0x1p-900;
-static const REAL NAME(least) = sizeof(REAL) == 4 ? (REAL)0x1p-46 : (REAL)0x1p-440;
+static const REAL NAME(least) = sizeof(REAL) == 4 ? (REAL)0x1p-100 : (REAL)0x1p-440;
 static const REAL NAME(round_off) = sizeof(REAL) == 4 ? (REAL)0x1p-24 : (REAL)0x1p-53;
 
 /* ---- vectors --------------------------------------------------------------------------------- */
@@ -40,7 +42,11 @@ INLINE NAME(vector) NAME(root)(NAME(vector) x)
     return y;
 }
 
-enum { NAME(bits) = 8 * sizeof(REAL) };
+enum {
+    NAME(bits) = 8 * sizeof(REAL),
+    NAME(mantissa) = sizeof(REAL) == 4 ? 23 : 52,
+    NAME(bias) = sizeof(REAL) == 4 ? 127 : 1023
+};
 
 INLINE NAME(integers) NAME(sign_bits)(void)
 {
@@ -65,23 +71,28 @@ INLINE NAME(vector) NAME(larger)(NAME(vector) x, NAME(vector) y)
     return NAME(select)(x > y, x, y);
 }
 
-/* Multiplies each matrix by a power of two, so that its largest element is about 1: only beside the
- * limits of the range it can be as large as 4, or small. *back is the inverse of the factor. Returns
- * the lanes that are not finite, which become zeros. */
+/* Returns a power of two that makes x >= 0 a number from 1 to 4; *back is its inverse. Numbers too small
+ * for that become less than 1. */
+INLINE NAME(vector) NAME(inverse_power)(NAME(vector) x, NAME(vector) * back)
+{
+    NAME(integers) power = (NAME(integers))x >> NAME(mantissa);
+    power = NAME(choose)(power < 1, 0 * power + 1, power);
+    power = NAME(choose)(power > 2 * NAME(bias) - 1, 0 * power + (2 * NAME(bias) - 1), power);
+    *back = (NAME(vector))(power << NAME(mantissa));
+    return (NAME(vector))((2 * NAME(bias) - power) << NAME(mantissa));
+}
+
+/* Multiplies each matrix by a power of two, so that its largest element is about 1. *back is the
+ * inverse of the factor. Returns the lanes that are not finite, which become zeros. */
 TARGET static NAME(integers) NAME(scale)(int64_t count, NAME(vector) * x, NAME(vector) * back)
 {
-    enum { MANTISSA = sizeof(REAL) == 4 ? 23 : 52, BIAS = sizeof(REAL) == 4 ? 127 : 1023 };
     NAME(vector) most = {0}, zero = {0};
     for (int64_t i = 0; i < count; i++) {
         most = NAME(larger)(NAME(absolute)(x[i]), most);
         zero += 0 * x[i]; /* NaN if x is not finite */
     }
     const NAME(integers) good = zero == 0;
-    NAME(integers) power = (NAME(integers))most >> MANTISSA;
-    power = NAME(choose)(power < 1, 0 * power + 1, power);
-    power = NAME(choose)(power > 2 * BIAS - 1, 0 * power + (2 * BIAS - 1), power);
-    *back = (NAME(vector))(power << MANTISSA);
-    const NAME(vector) factor = (NAME(vector))((2 * BIAS - power) << MANTISSA);
+    const NAME(vector) factor = NAME(inverse_power)(most, back);
     for (int64_t i = 0; i < count; i++)
         x[i] = (NAME(vector))((NAME(integers))(x[i] * factor) & good);
     return ~good;
@@ -94,21 +105,30 @@ typedef struct {
 } NAME(rotation);
 
 /* Returns the rotation with c f + s g = r and c g - s f = 0 in the lanes of the mask; the identity
- * in the other lanes, and where f and g are tiny. One division and two corrections of its rounding
- * errors take less time than two divisions. Without the corrections, errors of the vectors' lengths
- * add up. */
+ * in the other lanes, and where f and g are 0. In single precision both are scaled by a power of two,
+ * since elements of a graded matrix may be so small that their squares vanish. In double precision
+ * so small ones count as 0. One division and two corrections of its
+ * rounding errors take less time than two divisions. Without the corrections, errors of the vectors'
+ * lengths add up. */
 INLINE NAME(rotation) NAME(rotate)(NAME(integers) mask, NAME(vector) f, NAME(vector) g)
 {
     const NAME(vector) zero = {0};
-    const NAME(vector) square = f * f + g * g;
+    NAME(vector) near_f = f, near_g = g, back = zero + 1;
+    if (sizeof(REAL) == 4) {
+        const NAME(vector) largest = NAME(larger)(NAME(absolute)(f), NAME(absolute)(g));
+        const NAME(vector) factor = NAME(inverse_power)(largest, &back);
+        near_f *= factor;
+        near_g *= factor;
+    }
+    const NAME(vector) square = near_f * near_f + near_g * near_g;
     mask &= square >= NAME(tiny);
     const NAME(vector) root = NAME(root)(NAME(select)(mask, square, zero + 1));
     const NAME(vector) inverse = 1 / root;
-    NAME(vector) c = f * inverse, s = g * inverse;
-    c += inverse * (f - c * root);
-    s += inverse * (g - s * root);
+    NAME(vector) c = near_f * inverse, s = near_g * inverse;
+    c += inverse * (near_f - c * root);
+    s += inverse * (near_g - s * root);
     const NAME(rotation) found = {NAME(select)(mask, c, zero + 1), NAME(select)(mask, s, zero),
-                                  NAME(select)(mask, root, f)};
+                                  NAME(select)(mask, root * back, f)};
     return found;
 }
 
@@ -139,10 +159,9 @@ typedef struct {
     NAME(vector) largest, smallest;
 } NAME(block);
 
-/* Finds the blocks. Negligible elements of e become zeros: for eigenvalues those whose square is
- * below that of the round-off of the geometric mean of their neighbours on the diagonal (steqr), for
- * singular values those below the round-off of the neighbours' sum. Only e[0] .. e[high - 1] may
- * differ from zero. */
+/* Finds the blocks. Negligible elements of e become zeros. For eigenvalues (steqr) an element is
+ * negligible beside the geometric mean of its neighbours on the diagonal, for singular values beside
+ * their sum. Only e[0] .. e[high - 1] may differ from zero. */
 INLINE NAME(block)
     NAME(find_blocks)(int64_t high, const NAME(vector) * d, NAME(vector) * e, const int singular)
 {

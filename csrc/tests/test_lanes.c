@@ -22,6 +22,7 @@ enum {
     ANY,
     FALLING,  /* graded: elements become smaller to the right and below */
     RISING,   /* larger */
+    STEEP,    /* tridiagonal, of any sizes */
     LOW_RANK, /* rank 1 */
     IDENTITY,
     ZERO,
@@ -64,6 +65,7 @@ static double complex element_of(const stack *x, int kind, int64_t i, int64_t j)
     switch (kind) {
     case FALLING: return value * pow(2, -(double)(i + j));
     case RISING: return value * pow(2, (double)(i + j) - last);
+    case STEEP: return i - j <= 1 && j - i <= 1 ? value * pow(2, -(double)check_random(60)) : 0;
     case LOW_RANK: return cos((double)i) * cos((double)j);
     case IDENTITY: return i == j;
     case ZERO: return 0;
