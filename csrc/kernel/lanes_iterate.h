@@ -34,7 +34,7 @@ INLINE NAME(integers) NAME(choose)(NAME(integers) mask, NAME(integers) x, NAME(i
 
 INLINE NAME(vector) NAME(root)(NAME(vector) x)
 {
-    NAME(vector) y;
+    NAME(vector) y = x;
     for (int l = 0; l < (int)NAME(lanes); l++) {
         if (sizeof(REAL) == 4) y[l] = (REAL)sqrtf((float)x[l]);
         else y[l] = (REAL)sqrt((double)x[l]);
@@ -237,7 +237,7 @@ INLINE void NAME(find_span)(const NAME(block) * blocks, int64_t *first, int64_t 
 /* Returns x[index] of each lane. */
 INLINE NAME(vector) NAME(pick)(const NAME(vector) * x, NAME(integers) index)
 {
-    NAME(vector) found;
+    NAME(vector) found = {0};
     for (int l = 0; l < (int)NAME(lanes); l++) found[l] = x[index[l]][l];
     return found;
 }
