@@ -560,9 +560,9 @@ def eigh(
     -----
     The engine solves problems of order 300 or more by two reductions, to a band and to tridiagonal
     form, and divide and conquer (see the page on theory); smaller ones are NumPy's. Of a stack it
-    also solves small ones, several at a time by QR iteration. All eigenvalues are computed, also for
-    a subset, but only the vectors that are wanted. A generalised problem is reduced to a standard
-    one by Cholesky factorisation, triangular systems and products.
+    also solves small ones, several at a time by QR iteration. All eigenvalues are computed, also
+    for a subset, but only the vectors that are wanted. A generalised problem is reduced to a
+    standard one by Cholesky factorisation, triangular systems and products.
 
     Examples
     --------
