@@ -3,7 +3,7 @@
  * operation of the algorithm becomes one operation on vectors. Lanes never mix: the bits of a matrix
  * do not depend on the other matrices of its group.
  *
- * Complex matrices consist of two planes, first the vectors of all real parts, then those of the
+ * Complex matrices consist of two planes, first the vectors of all real parts, then of the
  * imaginary parts. Matrices are stored by rows. */
 #ifndef HS_KERNEL_LANES_H
 #define HS_KERNEL_LANES_H

@@ -266,7 +266,7 @@ typedef struct {
     NAME(vector) c, s, p, g, d_own, e_before;
 } NAME(eigen_sweep);
 
-/* Does row i of a sweep whose first row is `first`. */
+/* Does row i of a sweep that begins at row `first`. */
 INLINE void NAME(eigen_row)(int64_t first, int64_t i, NAME(eigen_sweep) * x, NAME(vector) * d,
                             NAME(vector) * e, NAME(vector) * c_out, NAME(vector) * s_out)
 {
@@ -351,7 +351,7 @@ typedef struct {
     NAME(vector) f, g, d_own, e_own, e_before;
 } NAME(singular_sweep);
 
-/* Does row i of sweep k, whose first row is `first`: a rotation of columns, then one of rows. */
+/* Does row i of sweep k, which begins at row `first`: a rotation of columns, then one of rows. */
 INLINE void NAME(singular_row)(int64_t n, int k, int64_t first, int64_t i, NAME(singular_sweep) * x,
                                const NAME(problem) * to)
 {

@@ -397,7 +397,7 @@ INLINE void NAME(make_singular_bases)(int64_t m, int64_t n, const NAME(arrays) *
 
 /* ---- decompositions -------------------------------------------------------------------------- */
 
-/* Makes the problem of the iteration, whose rotations turn the rows of both planes. */
+/* Makes the problem of the iteration. Its rotations turn the rows of both planes. */
 INLINE void NAME(set_problem)(const hs__lanes_group *x, const NAME(arrays) * w,
                               OF_REAL(problem) * problem)
 {
