@@ -71,8 +71,8 @@ INLINE NAME(vector) NAME(larger)(NAME(vector) x, NAME(vector) y)
     return NAME(select)(x > y, x, y);
 }
 
-/* Returns a power of two that makes x >= 0 a number from 1 to 4; *back is its inverse. Numbers too small
- * for that become less than 1. */
+/* Returns a power of two that makes x >= 0 a number from 1 to 4, or less if x is too small for that.
+ * *back is its inverse. */
 INLINE NAME(vector) NAME(inverse_power)(NAME(vector) x, NAME(vector) * back)
 {
     NAME(integers) power = (NAME(integers))x >> NAME(mantissa);
