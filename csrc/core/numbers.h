@@ -25,6 +25,19 @@ static inline bool hs__is_within(int64_t from, int64_t size, int64_t limit)
     return from >= 0 && size >= 0 && from <= limit && size <= limit - from;
 }
 
+/* Returns the number of items of a stack with the dimensions size [rank] >= 0; -1: more than can be
+ * counted. */
+static inline int64_t hs__count_items(int32_t rank, const int64_t *size)
+{
+    int64_t count = 1;
+    bool none = false;
+    for (int32_t d = 0; d < rank; d++) {
+        none |= size[d] == 0;
+        if (size[d] && __builtin_mul_overflow(count, size[d], &count)) return -1;
+    }
+    return none ? 0 : count;
+}
+
 /* Returns the bits of a double >= 0, which increase with it. */
 static inline uint64_t hs__bits_of(double x)
 {

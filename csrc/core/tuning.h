@@ -74,6 +74,24 @@ enum {
      * over that of one worker was 0.93, 1.01, 1.09 in float32 and 0.81, 0.84, 0.96 in float64 at
      * 300, 400, 500. By the clock it was 0.83 and 1.12 with two workers at 300 and 400. */
     HS__EIGENVALUES_ORDER = 400,
+    /* Matrices of a stack are decomposed several at a time (kernel/lanes.h) if each has at most
+     * HS__LANES_BYTES, where a complex element counts as a real one; for eigenvalues alone,
+     * HS__LANES_VALUES_BYTES. That is 150 and 250 rows of float64. Larger ones leave the L2 cache
+     * there, and go to NumPy. Measured: NumPy's CPU time over that of one worker for eigh, eigvalsh,
+     * svd and svdvals was 1.4, 2.0, 1.2 and 1.5 at 150 rows of float64, 1.0, 1.7, 1.0 and 1.3 at
+     * 200; 1.4, 3.1, 1.1 and 1.7 at 150 rows of complex128. eigvalsh had 1.8 at 256. */
+    HS__LANES_BYTES = 150 * 150 * 8,
+    HS__LANES_VALUES_BYTES = 250 * 250 * 8,
+    /* The stack has at least so many matrices, and so many rows (or columns, if these are fewer) in
+     * all of them. NumPy takes smaller ones, for which lanes without a matrix, or the call, would
+     * cost more. Measured as above: 1.6, 1.3, 1.4 and 1.2 with 4 matrices of 50 rows of float64, 0.8,
+     * 0.7, 0.8 and 0.6 with 2; 1.6, 1.0, 1.9 and 1.2 with 4 of 20 rows; 1.5, 1.0, 2.4 and 1.6 with
+     * 12 of 8 rows, 1.1, 0.7, 1.4 and 0.9 with 6. */
+    HS__LANES_ITEMS = 4,
+    HS__LANES_ROWS = 80,
+    /* Items times m n min(m, n) of stacks that are decomposed in lanes (kernel/lanes.h): a hundred
+     * thousand take 30 to 100 microseconds. By hand. */
+    HS__ALONE_LANES_UPDATES = 200 * 1000,
     /* Matrices of which one side is at least so many hundredths of the other are made square by a QR
      * factorisation before their singular values are computed. By hand: LAPACK's is 11 / 6. */
     HS__SVD_TALL_PERCENT = 160,
@@ -141,7 +159,14 @@ enum {
     HS__THIN_PIECES = 32,
     /* Items of a stack that a worker takes at a time: some ten microseconds. With less, workers
      * meet at the counter; with more, they end at different times. By hand. */
-    HS__STACK_TAKEN_FLOPS = 2 * 1000 * 1000
+    HS__STACK_TAKEN_FLOPS = 2 * 1000 * 1000,
+    /* The same for decompositions in lanes: m n min(m, n) of the items that are taken together, which
+     * is some tenths of a millisecond. By hand. */
+    HS__LANES_TAKEN_UPDATES = 500 * 1000,
+    /* Groups of such items are computed two at a time if that makes at least so many pairs; with
+     * fewer, some workers would have none. By hand. A pair takes 0.65 to 0.95 of the time of two
+     * groups, as measured. */
+    HS__LANES_BATCHES = 8
 };
 
 /* ---- Parts of a factorisation ---------------------------------------------------------------- */

@@ -93,17 +93,7 @@ static void run_worker(void *context, int32_t worker, int is_caller)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Returns the number of items of the stack; -1: more than can be counted. */
-static int64_t count_of(const hs_stack *stack)
-{
-    int64_t count = 1;
-    int none = 0;
-    for (int32_t d = 0; d < stack->rank; d++) {
-        none |= stack->size[d] == 0;
-        if (stack->size[d] && __builtin_mul_overflow(count, stack->size[d], &count)) return -1;
-    }
-    return none ? 0 : count;
-}
+static int64_t count_of(const hs_stack *stack) { return hs__count_items(stack->rank, stack->size); }
 
 static double flops_of(const hs_stack *stack)
 {

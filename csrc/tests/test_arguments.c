@@ -1225,6 +1225,48 @@ static hs_status run_eigh(void)
     hs_trace trace = {0};
     return hs_run_eigh(AT(0, pool), AT(1, &x), AT(5, &options), AT(6, &trace));
 }
+static hs_status run_eigh_stack(void)
+{
+    static double values[P], vectors[P * P];
+    static int32_t failed[1];
+    static const int64_t size[1] = {1}, steps[1];
+    const hs_eigh_stack x = {.dtype = HS_FLOAT64,
+                             .n = P,
+                             .rank = 1,
+                             .size = AT(2, size),
+                             .a_steps = AT(3, steps),
+                             .a = AT(4, table),
+                             .a_row_stride = 1,
+                             .a_col_stride = P,
+                             .values = AT(5, values),
+                             .vectors = AT(7, vectors),
+                             .failed = AT(6, failed)};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_eigh_stack(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
+}
+static hs_status run_svd_stack(void)
+{
+    static double values[P], u[P * P], vh[P * P];
+    static int32_t failed[1];
+    static const int64_t size[1] = {1}, steps[1];
+    const hs_svd_stack x = {.dtype = HS_FLOAT64,
+                            .m = P,
+                            .n = P,
+                            .rank = 1,
+                            .size = AT(2, size),
+                            .a_steps = AT(3, steps),
+                            .a = AT(4, table),
+                            .a_row_stride = 1,
+                            .a_col_stride = P,
+                            .values = AT(5, values),
+                            .u = AT(7, u),
+                            .vh = AT(8, vh),
+                            .failed = AT(6, failed)};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_svd_stack(AT(0, pool), AT(1, &x), AT(9, &options), AT(10, &trace));
+}
 static hs_status run_svd(void)
 {
     static double values[P], u[P * P], vh[P * P];
@@ -1477,7 +1519,9 @@ static const struct {
     {"hs_tall_qr", tall_qr, 6, 4, 0},
     {"hs_run_eigh", run_eigh, 4, 3, 0},
     {"hs_run_reduction", run_reduction, 5, 3, 0},
+    {"hs_run_eigh_stack", run_eigh_stack, 7, 3, 0},
     {"hs_run_svd", run_svd, 4, 4, 0},
+    {"hs_run_svd_stack", run_svd_stack, 7, 4, 0},
     {"hs_run_least_squares", run_least_squares, 5, 3, 0},
     {"hs_run_stack", run_stack, 9, 3, 0},
     {"hs_measure_kernel", measure_kernel, 7, 1, 0},

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .dtypes import CODES, DTYPES
 from .ffi import doubles, ffi, int32s, lib, or_null
 from .run import Poll, Recorder, RunResult, Threads, address, finish, operand
+from .stack import merged
 
 
 def eigh(
@@ -145,3 +146,75 @@ def least_squares(
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_least_squares(threads.handle, squares, options, ffi.NULL), poll)
     return None if squares.failed else int(squares.rank)
+
+
+def eigh_stack(
+    threads: Threads,
+    a: NDArray[Any],
+    upper: bool,
+    values: NDArray[Any],
+    vectors: NDArray[Any] | None,
+    poll: Poll,
+) -> NDArray[np.bool_]:
+    """hs_run_eigh_stack: which matrices of a stack are not finite, or did not converge.
+
+    The arrays must be aligned, of one supported dtype and its real dtype, of fitting shapes. values
+    and vectors are contiguous.
+    """
+    rank, fields, _kept = _stacked(a)
+    failed = np.empty(a.shape[:-2], np.int32)
+    problem = ffi.new(
+        "hs_eigh_stack *",
+        (
+            CODES[a.dtype.num],
+            a.shape[-1],
+            rank,
+            *fields,
+            upper,
+            address(values),
+            ffi.NULL if vectors is None else address(vectors),
+            int32s(failed.reshape(-1)),
+        ),
+    )
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_eigh_stack(threads.handle, problem, options, ffi.NULL), poll)
+    return failed.astype(np.bool_)
+
+
+def svd_stack(
+    threads: Threads,
+    a: NDArray[Any],
+    values: NDArray[Any],
+    u: NDArray[Any] | None,
+    vh: NDArray[Any] | None,
+    poll: Poll,
+) -> NDArray[np.bool_]:
+    """hs_run_svd_stack, for economic factors. Otherwise like `eigh_stack`."""
+    rank, fields, _kept = _stacked(a)
+    failed = np.empty(a.shape[:-2], np.int32)
+    problem = ffi.new(
+        "hs_svd_stack *",
+        (
+            CODES[a.dtype.num],
+            *a.shape[-2:],
+            rank,
+            *fields,
+            address(values),
+            ffi.NULL if u is None else address(u),
+            ffi.NULL if vh is None else address(vh),
+            int32s(failed.reshape(-1)),
+        ),
+    )
+    handle = ffi.new_handle(poll)
+    options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
+    finish(lib.hs_run_svd_stack(threads.handle, problem, options, ffi.NULL), poll)
+    return failed.astype(np.bool_)
+
+
+def _stacked(a: NDArray[Any]) -> tuple[int, tuple[Any, ...], Any]:
+    """The rank of a stack; its fields size, a_steps, a and strides; and what they point into."""
+    steps = tuple(stride // a.itemsize for stride in a.strides)
+    sizes, (merged_steps,) = merged(a.shape[:-2], [steps[:-2]])
+    size, step = ffi.new("int64_t[]", sizes), ffi.new("int64_t[]", merged_steps)
+    return len(sizes), (size, step, address(a), *steps[-2:]), (size, step)

@@ -163,17 +163,21 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     )
 
 
-def _decomposable(a: Any) -> Array | None:
-    """a as a plain array, if the engine decomposes its matrices; otherwise None."""
+def _decomposable(a: Any, most: int = tuning.LANES_BYTES) -> Array | None:
+    """a as a plain array, if the engine decomposes its matrices; otherwise None.
+
+    most : bytes of a matrix of a stack.
+    """
     x = _plain(a)
-    if not _taken(x) or min(x.shape[-2:]) < tuning.SPECTRAL_ORDER:
+    if not _taken(x):
         return None
-    return x if _pays(x.shape) and _finite(x) else None
+    large = min(x.shape[-2:]) >= tuning.SPECTRAL_ORDER and _pays(x.shape)
+    return x if (large or spectral.in_lanes(x, most)) and _finite(x) else None
 
 
-def _hermitian(a: Any, side: Any) -> tuple[Array, bool] | None:
+def _hermitian(a: Any, side: Any, most: int = tuning.LANES_BYTES) -> tuple[Array, bool] | None:
     """a as a plain array, and whether its lower triangle counts."""
-    x = _decomposable(a)
+    x = _decomposable(a, most)
     if x is None or x.shape[-1] != x.shape[-2] or not isinstance(side, str):
         return None
     return (x, side in "Ll") if side in ("L", "l", "U", "u") else None
@@ -190,7 +194,7 @@ def _eigh(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803
 
 
 def _eigvalsh(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803
-    given = _hermitian(a, UPLO)
+    given = _hermitian(a, UPLO, tuning.LANES_VALUES_BYTES)
     if given is None:
         return None
     return Plain(spectral.eigenvalues(shared_resources().threads, *given))

@@ -559,9 +559,10 @@ def eigh(
     Notes
     -----
     The engine solves problems of order 300 or more by two reductions, to a band and to tridiagonal
-    form, and divide and conquer (see the page on theory); smaller ones are NumPy's. All eigenvalues
-    are computed, also for a subset, but only the vectors that are wanted. A generalised problem is
-    reduced to a standard one by Cholesky factorisation, triangular systems and products.
+    form, and divide and conquer (see the page on theory); smaller ones are NumPy's. Of a stack it
+    also solves small ones, several at a time by QR iteration. All eigenvalues are computed, also
+    for a subset, but only the vectors that are wanted. A generalised problem is reduced to a
+    standard one by Cholesky factorisation, triangular systems and products.
 
     Examples
     --------
@@ -672,7 +673,8 @@ def svd(
     A matrix with at least 1.6 times as many rows as columns (or the reverse) is factored by QR on
     all cores first, unless full_matrices asks for all columns of u. R, or any other matrix, is
     decomposed by the engine if its smaller side is at least 300 (see the page on theory), else by
-    NumPy. Then u is a product on all cores. Values and vectors have an error of a small multiple of
+    NumPy. Then u is a product on all cores. Small matrices of a stack are decomposed by the engine,
+    several at a time by QR iteration. Values and vectors have an error of a small multiple of
     the precision times the largest singular value; values far below it have no correct digits, as
     with LAPACK's gesdd.
 

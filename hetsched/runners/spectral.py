@@ -2,13 +2,15 @@
 
 The engine decomposes matrices from tuning.SPECTRAL_ORDER on, and tuning.EIGENVALUES_ORDER for the
 eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's, on
-one thread. The engine also makes tall matrices small by QR, reduces generalised problems by
-Cholesky, and multiplies.
+one thread. Of stacks, the engine decomposes matrices up to tuning.LANES_BYTES as well, several at a
+time. It also makes tall matrices small by QR, reduces generalised problems by Cholesky, and
+multiplies.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
     from .operands import Array
     from .workers import Resources
-
-T = TypeVar("T")
 
 #: LAPACK's names of algorithms, which SciPy accepts. Here they choose nothing.
 _DRIVERS = ("ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
@@ -88,7 +88,7 @@ def eigh(
     return values, vectors
 
 
-def _by_numpy(function: Callable[..., T], a: Array, *options: Any) -> T:
+def _by_numpy(function: Callable[..., Any], a: Array, *options: Any) -> Any:
     """A decomposition by NumPy, on one thread."""
     if min(a.shape[-2:]) < tuning.ONE_THREAD_ORDER:
         return function(a, *options)
@@ -98,8 +98,15 @@ def _by_numpy(function: Callable[..., T], a: Array, *options: Any) -> T:
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
     """Of each matrix of a stack."""
     uplo = "L" if lower else "U"
+    if in_lanes(a, tuning.LANES_VALUES_BYTES):
+        values = np.empty(a.shape[:-1], _real(a))
+        failed = spectral.eigh_stack(threads, a, not lower, values, None, engine.Poll())
+        if failed.any():
+            values[failed] = np.linalg.eigvalsh(a[failed], uplo)
+        return values
     if a.shape[-1] < (tuning.SPECTRAL_ORDER if a.dtype.kind == "c" else tuning.EIGENVALUES_ORDER):
-        return _by_numpy(np.linalg.eigvalsh, a, uplo)
+        found: Array = _by_numpy(np.linalg.eigvalsh, a, uplo)
+        return found
 
     def one(x: Array) -> tuple[Array, ...]:
         values = np.empty(len(x), _real(x))
@@ -135,10 +142,24 @@ def eigenvectors(
         start, number = found
         return values[start : start + number], vectors[:, :number]
 
+    if in_lanes(a, tuning.LANES_BYTES):
+        values, vectors = np.empty(a.shape[:-1], _real(a)), np.empty(a.shape, a.dtype)
+        failed = spectral.eigh_stack(threads, a, not lower, values, vectors, engine.Poll())
+        if failed.any():
+            values[failed], vectors[failed] = np.linalg.eigh(a[failed], "L" if lower else "U")
+        return values[..., first : first + count], vectors[..., first : first + count]
     if a.shape[-1] < tuning.SPECTRAL_ORDER:
         return numpy(a)
     values, vectors = qr.by_item(a, one)
     return values, vectors
+
+
+def in_lanes(a: Array, most: int) -> bool:
+    """Whether the matrices of a stack, each of at most so many bytes, are decomposed several at a
+    time."""
+    items, (m, n) = math.prod(a.shape[:-2]), a.shape[-2:]
+    enough = items >= tuning.LANES_ITEMS and items * min(m, n) >= tuning.LANES_ROWS
+    return a.ndim > 2 and enough and m * n * _real(a).itemsize <= most
 
 
 def _wanted(values: Array, first: int, count: int, within: tuple[float, float] | None) -> slice:
@@ -252,7 +273,7 @@ def decomposition(resources: Resources, a: Array, full: bool, vectors: bool) -> 
     """(u, s, vh), or s alone, of matrices that have been checked."""
     m, n = a.shape[-2:]
     short, long = sorted((m, n))
-    few = float(m * n) * short < _LEAST
+    few = float(m * n) * short < _LEAST or in_lanes(a, tuning.LANES_BYTES)
     if (full and vectors) or 100 * long < tuning.SVD_TALL_PERCENT * short or few:
         return decomposed(resources.threads, a, full, vectors)
     if m < n:
@@ -287,8 +308,27 @@ def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> 
         vh = columns((n if full else k, n), x.dtype)
         return (u, s, vh) if spectral.svd(threads, x, s, u, vh, engine.Poll()) else numpy(x)
 
+    if in_lanes(a, tuning.LANES_BYTES) and not (vectors and full and m != n):
+        return _by_lanes(threads, a, vectors)
     found = numpy(a) if k < tuning.SPECTRAL_ORDER else qr.by_item(a, one)
     return found if vectors else found[0]
+
+
+def _by_lanes(threads: engine.Threads, a: Array, vectors: bool) -> Any:
+    """(u, s, vh) of economic shapes, or s alone, for a stack of small matrices."""
+    *stack, m, n = a.shape
+    k = min(m, n)
+    s = np.empty((*stack, k), _real(a))
+    u = np.empty((*stack, m, k), a.dtype) if vectors else None
+    vh = np.empty((*stack, k, n), a.dtype) if vectors else None
+    failed = spectral.svd_stack(threads, a, s, u, vh, engine.Poll())
+    if u is None or vh is None:
+        if failed.any():
+            s[failed] = np.linalg.svd(a[failed], compute_uv=False)
+        return s
+    if failed.any():
+        u[failed], s[failed], vh[failed] = np.linalg.svd(a[failed], False)
+    return u, s, vh
 
 
 def pseudo_inverse(

@@ -31,6 +31,7 @@ PROGRAMS = (
     "wavefront",
     "rows",
     "chase",
+    "lanes",
 )
 
 INFO = r"""

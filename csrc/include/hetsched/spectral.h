@@ -1,5 +1,5 @@
 /* Eigenvalues and eigenvectors of Hermitian matrices, singular values and vectors, and least squares
- * by them. */
+ * by them: of one matrix by all workers, and decompositions of stacks of small matrices. */
 #ifndef HETSCHED_SPECTRAL_H
 #define HETSCHED_SPECTRAL_H
 
@@ -146,6 +146,72 @@ typedef struct hs_least_squares {
  * values, b and vh are unchanged. */
 HS_API hs_status hs_run_least_squares(hs_pool *pool, hs_least_squares *squares,
                                       const hs_options *options, hs_trace *trace);
+
+/* The decompositions A = Z diag(values) Z^H of a stack of Hermitian n x n matrices. A stack has
+ * `rank` dimensions; rank 0 is one item. Items are numbered in row-major order, the last index
+ * fastest.
+ *   dtype    hs_dtype
+ *   size     [rank] >= 0
+ *   a_steps  [rank] elements from one item to the next along each dimension
+ *   a        the first item, of which one triangle is read; not changed. Imaginary parts of the
+ *            diagonal are not read
+ *   upper    non-zero: the upper triangles are read; zero: the lower ones
+ *   values   [items n] out, of the real type: the eigenvalues of each item, ascending
+ *   vectors  [items n n] out: the orthonormal eigenvectors of an item are the columns of a matrix
+ *            that is stored by rows; NULL: not wanted. It does not overlap a
+ *   failed   [items] out: non-zero if the triangle of the item has a NaN or an infinity, or if the
+ *            iteration does not converge. Then its values and vectors mean nothing */
+typedef struct hs_eigh_stack {
+    int32_t dtype;
+    int64_t n;
+    int32_t rank;
+    const int64_t *size, *a_steps;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    int32_t upper;
+    void *values;
+    void *vectors;
+    int32_t *failed;
+} hs_eigh_stack;
+
+/* Computes all decompositions, for matrices so small that many of them stay in the caches. Each
+ * worker takes as many matrices at a time as its vectors have lanes, and computes them together:
+ * Householder's tridiagonal form, and implicit QR iteration with Wilkinson's shifts (Golub and Van
+ * Loan, Matrix Computations, 8.3; LAPACK's sytrd and steqr). The bits of an item depend neither on
+ * the other items nor on the worker. Errors are a small multiple of n eps times the norm of the
+ * item. O(items n^3). Extra memory for each worker: at most 32 (2 n^2 + 50 n) elements.
+ * options->pace must be NULL.
+ * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED (all outputs are undefined), and the errors of
+ * the pool. */
+HS_API hs_status hs_run_eigh_stack(hs_pool *pool, const hs_eigh_stack *stack,
+                                   const hs_options *options, hs_trace *trace);
+
+/* The decompositions A = U diag(values) V^H of a stack of m x n matrices, with k = min(m, n); the
+ * stack is as for hs_eigh_stack.
+ *   values   [items k] out, of the real type: the singular values of each item, descending
+ *   u        [items m k] out: the left singular vectors, the columns of a matrix that is stored by
+ *            rows; NULL: not wanted
+ *   vh       [items k n] out: V^H, stored by rows; NULL: not wanted
+ *   failed   [items] as for hs_eigh_stack */
+typedef struct hs_svd_stack {
+    int32_t dtype;
+    int64_t m, n;
+    int32_t rank;
+    const int64_t *size, *a_steps;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    void *values;
+    void *u;
+    void *vh;
+    int32_t *failed;
+} hs_svd_stack;
+
+/* Computes all decompositions: Householder's bidiagonal form and implicit QR iteration (Golub and
+ * Van Loan 8.6; LAPACK's gebrd and bdsqr; Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11, 1990, for
+ * singular matrices). Else as hs_run_eigh_stack; O(items m n k). Extra memory for each worker: at
+ * most 32 (2 m n + k^2 + 50 k) elements. */
+HS_API hs_status hs_run_svd_stack(hs_pool *pool, const hs_svd_stack *stack,
+                                  const hs_options *options, hs_trace *trace);
 
 HS_C_END
 #endif
