@@ -102,7 +102,7 @@ def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
         values = np.empty(a.shape[:-1], _real(a))
         failed = spectral.eigh_stack(threads, a, not lower, values, None, engine.Poll())
         if failed.any():
-            values[failed] = np.linalg.eigvalsh(a[failed], uplo)
+            values[failed] = _by_numpy(np.linalg.eigvalsh, a[failed], uplo)
         return values
     if a.shape[-1] < (tuning.SPECTRAL_ORDER if a.dtype.kind == "c" else tuning.EIGENVALUES_ORDER):
         found: Array = _by_numpy(np.linalg.eigvalsh, a, uplo)
@@ -146,7 +146,7 @@ def eigenvectors(
         values, vectors = np.empty(a.shape[:-1], _real(a)), np.empty(a.shape, a.dtype)
         failed = spectral.eigh_stack(threads, a, not lower, values, vectors, engine.Poll())
         if failed.any():
-            values[failed], vectors[failed] = np.linalg.eigh(a[failed], "L" if lower else "U")
+            values[failed], vectors[failed] = numpy(a[failed])
         return values[..., first : first + count], vectors[..., first : first + count]
     if a.shape[-1] < tuning.SPECTRAL_ORDER:
         return numpy(a)
