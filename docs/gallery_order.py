@@ -18,7 +18,7 @@ ORDER = {
     ],
     "rings": ["plot_ring_slices", "plot_ring_selection", "plot_stencil", "plot_rebalance"],
     "tasks": ["plot_task_order", "plot_bus_bound", "plot_divisible", "plot_assignment"],
-    "factorisations": ["plot_lu_pattern", "plot_lu_trace", "plot_lu_grid"],
+    "factorisations": ["plot_lu_pattern", "plot_lu_trace", "plot_lu_grid", "plot_reduction"],
     "machine": ["plot_emulated_run", "plot_this_machine"],
 }
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .planners.profile import ProfileDistribution, distribute_profile
     from .planners.profile_zones import ProfilePartition, partition_profile
     from .planners.redistribute import Redistribution, RingMessage, redistribute
+    from .planners.reduction import ReductionPlan, plan_reduction
     from .planners.remap import RentOrBuy
     from .planners.replan import replan
     from .planners.ring import RingProfile, SliceRing, ring_profile, slice_ring
@@ -117,6 +118,7 @@ _PUBLIC = {
     "planners.product": ("ProductPlan",),
     "planners.profile": ("ProfileDistribution", "distribute_profile"),
     "planners.profile_zones": ("ProfilePartition", "partition_profile"),
+    "planners.reduction": ("ReductionPlan", "plan_reduction"),
     "planners.redistribute": ("Redistribution", "RingMessage", "redistribute"),
     "planners.remap": ("RentOrBuy",),
     "planners.replan": ("replan",),
@@ -207,6 +209,7 @@ __all__ = [
     "ProfilePartition",
     "Recut",
     "Redistribution",
+    "ReductionPlan",
     "RentOrBuy",
     "RingMessage",
     "RingProfile",
@@ -269,6 +272,7 @@ __all__ = [
     "plan_lu",
     "plan_matmul",
     "plan_product",
+    "plan_reduction",
     "plan_star_lu",
     "qr",
     "redistribute",

@@ -60,6 +60,7 @@ KINDS = {
     "ProfileDistribution": "planners.profile",
     "ProfilePartition": "planners.profile_zones",
     "Redistribution": "planners.redistribute",
+    "ReductionPlan": "planners.reduction",
     "SliceRing": "planners.ring",
     "StarLuPlan": "planners.star_lu",
     "StarPlan": "planners.star",

@@ -88,6 +88,7 @@ LEFT_OUT = {
             "ProfilePartition",
             "Recut",
             "Redistribution",
+            "ReductionPlan",
             "RingMessage",
             "RingProfile",
             "SliceRing",

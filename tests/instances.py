@@ -229,6 +229,24 @@ def _plan_factor(rng: np.random.Generator) -> Given:
     return (m, n), {**options, "kind": kind}
 
 
+def _plan_reduction(rng: np.random.Generator) -> Given:
+    n, block = few(rng, 60), int(rng.choice([1, 2, 3, 5, 8, 100, 7]))
+    if n // block > 20:
+        block = 8
+    times = cycle_times(rng, 5)
+    options: dict[str, Any] = {**by_speed(rng, times), "block": block}
+    options["dtype"] = str(rng.choice(["float64", "float32", "complex64", "complex128"]))
+    if rng.random() < 0.4:
+        options["panel_times"] = positives(rng, len(times), 4).tolist()
+    able = np.flatnonzero(np.isfinite(times))
+    options["owner"] = (
+        str(rng.choice(["greedy", "greedy", "pattern", "cyclic", "contiguous"]))
+        if rng.random() < 0.8
+        else rng.choice(able, -(-n // block)).tolist()
+    )
+    return (n,), options
+
+
 def _wavefront(rng: np.random.Generator) -> Given:
     axis = int(rng.integers(2))
     mask = (
@@ -621,6 +639,7 @@ INSTANCES: dict[str, Callable[[np.random.Generator], Given]] = {
     "lu_grid": _lu_grid,
     "plan_lu": _plan_lu,
     "plan_factor": _plan_factor,
+    "plan_reduction": _plan_reduction,
     "wavefront": _wavefront,
     "partition": _partition,
     "cuboids": _cuboids,

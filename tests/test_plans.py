@@ -58,6 +58,8 @@ def made():
     yield hs.plan_lu(60, 60, star, block=8)
     yield hs.plan_lu(60, 40, hs.Platform.complete([3.0, 5.0], [[0, 1], [2, 0]]), block=8)
     yield hs.plan_lu(0, 0, [1.0])
+    yield hs.plan_reduction(40, star, block=8)
+    yield hs.plan_reduction(0, [1.0])
     yield hs.wavefront(4, 6, [1.0, 2.0])
     for method in ("columns", "guillotine", "nonrectangular", "contiguous"):
         yield hs.partition(
@@ -159,6 +161,7 @@ def work_of(plan):
         "LuPattern": lambda: n * (n - 1) // 2,
         "LuGrid": lambda: sum(k * k for k in range(n)),
         "FactorPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
+        "ReductionPlan": lambda: sum(plan.tasks["flops"]) / 1e9,
         "Wavefront": lambda: np.prod(shape),
         "Partition": lambda: np.prod(shape or 1),
         "Cuboids": lambda: np.prod(shape or 1),
@@ -200,6 +203,7 @@ def test_a_useless_worker_gets_nothing():
         hs.lu_pattern(9, times),
         hs.lu_grid(5, times),
         hs.plan_lu(60, 60, times, block=8),
+        hs.plan_reduction(60, times, block=8),
         hs.wavefront(5, 9, times),
         hs.partition([3, 0, 2]),
         hs.partition([3, 0, 2], shape=(4, 5)),
@@ -673,6 +677,7 @@ PLANNERS = (
     ("lu_pattern", STAR, lambda p: hs.lu_pattern(12, p)),
     ("lu_grid", STAR, lambda p: hs.lu_grid(6, p, link_cost=0.5)),
     ("plan_lu", STAR, lambda p: hs.plan_lu(60, 40, p, block=8)),
+    ("plan_reduction", STAR, lambda p: hs.plan_reduction(60, p, block=8)),
     ("plan_lu, linked", RING, lambda p: hs.plan_lu(60, 60, p, block=8)),
     ("wavefront", STAR, lambda p: hs.wavefront(5, 9, p)),
     ("wavefront along", STAR, lambda p: hs.wavefront(5, 9, p, order="along", axis=0)),

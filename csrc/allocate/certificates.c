@@ -90,12 +90,8 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */
 
-/* Computes the least time in which the workers can divide the multiply-adds of both kinds
- * perfectly. By duality it is the largest value, over all r, of (updates + r panels) / sum
- * max(rate, r panel rate), and the only candidates for r are the workers' own ratios, 0 and
- * infinity. unit: the time of the fastest worker, so that no sum of rates overflows. */
-static hs_status perfect_division_time(int32_t p, const double *times, const double *panel_times,
-                                       double updates, double panels, double unit, double *least)
+hs_status hs__perfect_division_time(int32_t p, const double *times, const double *panel_times,
+                                    double updates, double panels, double unit, double *least)
 {
     double *ratio = malloc((size_t)p * sizeof *ratio);
     double rest = 0.0;
@@ -199,9 +195,9 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
         panels += hs__panel_work(&b, k);
         updates += hs__updates_work(&b, k);
     }
-    hs_status status =
-        b.count ? perfect_division_time(p, cycle_times, panel_times, updates, panels, unit, &least)
-                : (least = 0.0, HS_OK);
+    hs_status status = b.count ? hs__perfect_division_time(p, cycle_times, panel_times, updates,
+                                                           panels, unit, &least)
+                               : (least = 0.0, HS_OK);
     if (status) return status;
     *bound = fmax(least, grid ? critical_path_of_parts(&b, p, cycle_times, panel_times, unit)
                               : critical_path_of_columns(&b, p, cycle_times, panel_times, cancel));

@@ -39,6 +39,13 @@ double hs__panel_work(const hs__factor_blocks *blocks, int32_t k);
 double hs__update_work(const hs__factor_blocks *blocks, int32_t k, int32_t j);
 double hs__updates_work(const hs__factor_blocks *blocks, int32_t k);
 
+/* Computes the least time in which the workers can divide the multiply-adds of updates and of panels
+ * perfectly. By duality it is the largest value, over all r, of (updates + r panels) / sum max(rate,
+ * r panel rate), and the only candidates for r are the workers' own ratios, 0 and infinity.
+ *   unit  time of the fastest worker, so that no sum of rates overflows */
+hs_status hs__perfect_division_time(int32_t p, const double *times, const double *panel_times,
+                                    double updates, double panels, double unit, double *least);
+
 /* Elements of panel k that other workers need. */
 double hs__panel_elements(const hs__factor_blocks *blocks, int32_t k);
 

@@ -110,7 +110,7 @@ static hs_status multiply_by_factor(const pair_job *job, hs__matrix *c)
     return status ? status : multiply(job, &turned, &job->l, 1, HS_TRIANGLE_UPPER, &job->c);
 }
 
-/* Takes the vectors of C back to those of the pair. *x is where they are then. */
+/* Turns the vectors of C into the vectors of the pair. *x is where they are then. */
 static hs_status go_back(const pair_job *job, hs__matrix *x)
 {
     *x = job->pair->kind == 3 ? job->c : job->z;

@@ -58,7 +58,7 @@ static int end_decomposition(hs__call *call, hs_status status, int failed)
     return hs__end_call(call, !status && failed ? HS_ERROR_VALUE : status);
 }
 
-/* Multiply-adds from which one worker is faster for values alone: those of order 1000. Below, it took
+/* Multiply-adds from which one worker is faster for values alone: at order 1000. Below, it took
  * up to 1.7 times as long as OpenBLAS. The sizes of settings.c are for calls with vectors. */
 static const double values_alone = 1e9;
 
@@ -291,7 +291,7 @@ static void copy_triangle(const hs_factor *qr, char *to)
         memcpy(to + j * n * e, from + j * (size_t)qr->m * e, (j + 1) * e);
 }
 
-/* Takes the vectors of R back to those of Q R: they are multiplied by Q from the left. */
+/* Turns the vectors of R into the vectors of Q R: they are multiplied by Q from the left. */
 static hs_status multiply_by_q(hs_pool *pool, const hs_factor *qr, const hs__matrix *vectors)
 {
     const hs__matrix below = hs__part(vectors, qr->n, 0, vectors->rows - qr->n, vectors->cols);
@@ -393,7 +393,7 @@ static int take_svd(const arguments *given)
     const int vectors = job_u != 'N' || job_vt != 'N';
     const double volume = (double)m * (double)n * (double)k;
     const sizes room = read_sizes(given, first + LWORK, 1);
-    /* The numbers of settings.c are those of square matrices. */
+    /* The numbers of settings.c are for square matrices. */
     if (is_query(&room) || !hs__is_large(entry, cube(k))) return 0;
     if (!job_u || !job_vt || (job_u == 'O' && job_vt == 'O') || k < 1 ||
         hs__max(m, n) > INT32_MAX || !hs__lead_fits(lda, m) ||

@@ -65,6 +65,9 @@ enum {
     HS__ALONE_CHOLESKY_UPDATES = 40 * 1000 * 1000,
     /* n^3 of an eigenproblem, m n min(m, n) of singular values. By hand. */
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
+    /* NumPy's decompositions from this order on are told to use one thread. Measured: below it
+     * OpenBLAS 0.3.31 uses one by itself, for eigh and svd of all types. */
+    HS__ONE_THREAD_ORDER = 28,
     /* Matrices with fewer rows or columns are decomposed by NumPy. Measured with one worker. */
     HS__SPECTRAL_ORDER = 300,
     /* The same for the eigenvalues of real matrices, without vectors. Measured: NumPy's CPU time

@@ -103,7 +103,8 @@ TARGET static void NAME(reflect)(int64_t width, void *x_, void *v_, void *tau_)
     int power = 0;
     if (!(square > near && square < far && fabs((double)x[0]) < most && fabs(im) < most)) {
         double largest = 0.0;
-        for (int64_t i = 0; i < reals; i++) largest = fmax(largest, fabs((double)x[i]));
+        for (int64_t i = 0; i < reals; i++)
+            if (fabs((double)x[i]) > largest) largest = fabs((double)x[i]);
         if (largest > 0.0 && largest <= DBL_MAX) frexp(largest, &power);
         NAME(scale_by)(reals, x, -power);
         square = NAME(square_of)(vectors, x);

@@ -1,10 +1,12 @@
 /* Runs programs of phases (phases.h). */
 #include "run/phases.h"
 
+#include <math.h>
+
 typedef struct {
     hs__run run;
     hs__phases phases;
-    int alone;
+    hs__manner manner;
     size_t scratch;
     hs__phase_program *program;
     void *context;
@@ -41,28 +43,83 @@ static int32_t take_task(const hs__walk *walk, int32_t count)
     return -1;
 }
 
-int hs__phase(hs__walk *walk, int32_t count, hs__phase_task *task, void *context)
+/* Counts a task as ended. The last one ends the phase. */
+static void end_task(hs__walk *walk, int32_t count)
 {
     hs__phases *phases = walk->phases;
+    hs__count_task(walk->self.run);
+    if (hs__stopped(&walk->self) || atomic_fetch_add(&phases->ended, 1) + 1 < count) return;
+    atomic_store(&phases->ended, 0);
+    atomic_store(&phases->next, (uint64_t)(walk->phase + 1) << 32);
+    hs__signal_send(walk->self.run->signals);
+}
+
+/* Waits for the end of the phase. Returns non-zero after a cancel. */
+static int end_phase(hs__walk *walk)
+{
+    const phase_goal goal = {walk->phases, walk->phase};
+    hs__await(&walk->self, walk->self.run->signals, PHASE_SPIN, has_ended, &goal);
+    walk->phase++;
+    return hs__stopped(&walk->self);
+}
+
+int hs__phase(hs__walk *walk, int32_t count, hs__phase_task *task, void *context)
+{
     hs__member *self = &walk->self;
+    const int records = hs__records(self->run) && !walk->planned;
     if (count <= 0) return hs__stopped(self);
     for (int32_t i; !hs__attend(self) && (i = take_task(walk, count)) >= 0;) {
-        const double start = hs__records(self->run) ? hs__since_start(self->run) : 0.0;
+        const double start = records ? hs__since_start(self->run) : 0.0;
         self->box = (int32_t)walk->phase;
         task(context, i, walk);
-        if (hs__records(self->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(self->run));
-        hs__count_task(self->run);
-        if (hs__stopped(self)) return 1;
-        if (atomic_fetch_add(&phases->ended, 1) + 1 < count) continue;
-        atomic_store(&phases->ended, 0);
-        atomic_store(&phases->next, (uint64_t)(walk->phase + 1) << 32);
-        hs__signal_send(self->run->signals);
+        if (records) hs__record(self, HS_COMPUTE, start, hs__since_start(self->run));
+        end_task(walk, count);
     }
-    const phase_goal goal = {phases, walk->phase};
-    hs__await(self, self->run->signals, PHASE_SPIN, has_ended, &goal);
-    walk->phase++;
-    return hs__stopped(self);
+    return end_phase(walk);
 }
+
+/* ---- a phase by a plan ----------------------------------------------------------------------- */
+
+static void raise_time(_Atomic double *latest, double time)
+{
+    double known = atomic_load(latest);
+    while (known < time && !atomic_compare_exchange_weak(latest, &known, time)) continue;
+}
+
+/* Does a task of the worker, and lets it last as long as the plan says. */
+static void do_own_task(hs__walk *walk, int32_t index, hs__phase_task *task, void *context,
+                        const hs__phase_owners *owners)
+{
+    hs__member *self = &walk->self;
+    const int paced = self->run->options.pace != NULL;
+    const double start = paced ? self->deadline : hs__since_start(self->run);
+    self->box = owners->box + index;
+    task(context, index, walk);
+    if (hs__stopped(self)) return;
+    if (paced) {
+        self->deadline += owners->seconds_of(context, index, walk);
+        raise_time(owners->latest, self->deadline);
+        hs__sleep_until(self, self->deadline);
+    }
+    hs__record(self, HS_COMPUTE, start, paced ? self->deadline : hs__since_start(self->run));
+}
+
+int hs__phase_owned(hs__walk *walk, int32_t count, hs__phase_task *task, void *context,
+                    const hs__phase_owners *owners)
+{
+    hs__member *self = &walk->self;
+    if (count <= 0) return hs__stopped(self);
+    for (int32_t i = 0; i < count && !hs__attend(self); i++) {
+        if (owners->worker_of(context, i) != self->worker) continue;
+        do_own_task(walk, i, task, context, owners);
+        end_task(walk, count);
+    }
+    if (end_phase(walk)) return 1;
+    if (self->run->options.pace) self->deadline = fmax(self->deadline, atomic_load(owners->latest));
+    return 0;
+}
+
+/* ---- waits inside a phase -------------------------------------------------------------------- */
 
 typedef struct {
     const _Atomic int64_t *counter;
@@ -93,6 +150,7 @@ static void run_worker(void *context, int32_t worker, int is_caller)
 {
     phase_run *job = context;
     hs__walk walk = {.phases = &job->phases,
+                     .planned = job->manner == HS__EACH,
                      .self = hs__member_start(&job->run, worker, is_caller)};
     job->program(job->context, &walk);
     hs__member_end(&walk.self);
@@ -108,23 +166,25 @@ static hs_status check_arguments(const void *context)
 static hs_status open_run(void *context)
 {
     phase_run *job = context;
-    job->run.manner = job->alone ? HS__ALONE : HS__SHARED;
-    for (int32_t w = 0; w < (job->alone ? 1 : job->run.workers) && job->scratch; w++)
+    const int32_t workers = job->manner == HS__ALONE ? 1 : job->run.workers;
+    job->run.manner = job->manner;
+    for (int32_t w = 0; w < workers && job->scratch; w++)
         if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, job->scratch)) return HS_ERROR_MEMORY;
     return hs__run_signals(&job->run, 1) ? HS_OK : HS_ERROR_MEMORY;
 }
 
 static const hs__kind run_kind = {.check = check_arguments, .open = open_run, .work = run_worker};
 
-hs_status hs__phases_run(hs_pool *pool, const hs_options *options, hs_trace *trace, int alone,
-                         size_t scratch, hs__phase_program *program, void *context)
+hs_status hs__phases_run(hs_pool *pool, const hs_options *options, hs_trace *trace,
+                         hs__manner manner, size_t scratch, hs__phase_program *program,
+                         void *context)
 {
     phase_run job = {.run = hs__run_of(&run_kind, pool, options, trace),
-                     .alone = alone,
+                     .manner = manner,
                      .scratch = scratch,
                      .program = program,
                      .context = context};
-    hs__run_together(&job.run);
+    if (manner != HS__EACH) hs__run_together(&job.run);
     return hs__run_do(&job.run);
 }
 

@@ -8,12 +8,13 @@
 
 #include <string.h>
 
+#include "allocate/reduction.h"
 #include "factor/qr_panel.h"
 #include "kernel/rows.h"
 #include "spectral/slice.h"
 
 enum {
-    COLUMNS = 64, /* of a task of an update */
+    COLUMNS = 64, /* of a task of an update without a plan */
     TOGETHER = 16 /* panels of a task of hs__hermitian_back */
 };
 
@@ -27,7 +28,8 @@ int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* What all tasks know of the matrix and of the panel: `size` rows and columns of the trailing matrix
- * at `origin`, which are `count` slices. The pointers lead to parts of the workspace.
+ * at `origin`, which are `count` slices of `rows` rows. The pointers lead to parts of the workspace.
+ *   across   elements from one row of a slice to the next
  *   v        [size x width] V by rows
  *   y        [size x width] Y by rows
  *   slices   of 2 width rows: the columns of V, then the columns of Y
@@ -37,16 +39,21 @@ int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0
 typedef struct {
     const hs__hermitian *x;
     hs__rows_product *multiply;
-    int64_t element, across, panel, origin, size, count;
+    int64_t element, across, rows, panel, origin, size, count;
     char *v, *y, *slices, *t, *xh, *sums;
     _Atomic int64_t *ended;
 } reduction;
 
 static int64_t element_of(const hs__hermitian *x) { return (int64_t)hs__element_bytes(x->dtype); }
 static int64_t rows_below(const hs__hermitian *x) { return hs__max(x->n - x->width, 0); }
+/* Rows of the trailing matrix in a slice. */
+static int64_t slice_rows(const hs__hermitian *x)
+{
+    return x->plan ? x->width : hs__slice_cols(x->dtype);
+}
 static int64_t count_slices(const hs__hermitian *x, int64_t rows)
 {
-    return hs__ceil_div(rows, hs__slice_cols(x->dtype));
+    return hs__ceil_div(rows, slice_rows(x));
 }
 static int64_t row_bytes(const hs__hermitian *x)
 {
@@ -77,6 +84,7 @@ static reduction reduction_at(const hs__hermitian *x, int64_t panel)
                    .multiply = hs__rows_product_for(x->dtype),
                    .element = element_of(x),
                    .across = hs__slice_cols(x->dtype),
+                   .rows = slice_rows(x),
                    .panel = panel,
                    .origin = (panel + 1) * x->width};
     r.size = x->n - r.origin;
@@ -227,8 +235,8 @@ static void finish_x(const reduction *r)
 static void compute_y(void *context, int32_t task, hs__walk *walk)
 {
     const reduction *r = context;
-    const int64_t width = r->x->width, row = task * r->across;
-    const int64_t rows = hs__min(r->across, r->size - row), end = row + rows;
+    const int64_t width = r->x->width, row = task * r->rows;
+    const int64_t rows = hs__min(r->rows, r->size - row), end = row + rows;
     char *const square = hs__walk_scratch(walk), *const product = square + diagonal_bytes(r->x);
     char *const y = row_at(r, r->y, row), *const v = row_at(r, r->v, row);
     copy_diagonal(r, row, rows, square);
@@ -252,14 +260,20 @@ static void compute_y(void *context, int32_t task, hs__walk *walk)
 
 /* ---- update ---------------------------------------------------------------------------------- */
 
-/* Returns the first column of a task of the update. The first task has the next panel. */
-static int64_t first_column(const reduction *r, int64_t task)
+/* Returns the first column of an update. The first update is that of the next panel. */
+static int64_t first_column(const reduction *r, int64_t index)
 {
-    return task == 0 ? 0 : hs__min(r->x->width + (task - 1) * COLUMNS, r->size);
+    const int64_t cols = r->x->plan ? r->x->width : COLUMNS;
+    return index == 0 ? 0 : hs__min(r->x->width + (index - 1) * cols, r->size);
 }
-static int64_t count_updates(const reduction *r)
+static int32_t count_updates(const reduction *r)
 {
-    return 1 + hs__ceil_div(hs__max(r->size - r->x->width, 0), COLUMNS);
+    const int64_t cols = r->x->plan ? r->x->width : COLUMNS;
+    return (int32_t)(1 + hs__ceil_div(hs__max(r->size - r->x->width, 0), cols));
+}
+static int has_next_panel(const reduction *r)
+{
+    return r->panel + 1 < hs__hermitian_panels(r->x->n, r->x->width);
 }
 
 /* Subtracts V Z + Y V^H from some columns, with Z = Y^H - X V^H. The operand has the rows of Z^H and
@@ -273,8 +287,8 @@ static void update_columns(const reduction *r, int64_t col, int64_t cols, char *
     }
     const hs__factors v = {row_at(r, r->v, col), width, 1, 0}, both = {operand, 2 * width, 1, 1};
     r->multiply(cols, width, width, &v, r->xh, width, operand, 2 * width, HS__ROWS_SUBTRACT);
-    for (int64_t slice = col / r->across; slice < r->count; slice++) {
-        const int64_t first = slice * r->across, end = hs__min(first + r->across, r->size);
+    for (int64_t slice = col / r->rows; slice < r->count; slice++) {
+        const int64_t first = slice * r->rows, end = hs__min(first + r->rows, r->size);
         const int64_t unit = 64 / e;
         const int64_t row = hs__max(first, col / unit * unit);
         r->multiply(cols, 2 * width, end - row, &both, slice_at(r, slice) + (row - first) * e,
@@ -282,14 +296,115 @@ static void update_columns(const reduction *r, int64_t col, int64_t cols, char *
     }
 }
 
+static void update_block(const reduction *r, int64_t index, hs__walk *walk)
+{
+    const int64_t col = first_column(r, index), cols = first_column(r, index + 1) - col;
+    char *operand = (char *)hs__walk_scratch(walk) + diagonal_bytes(r->x);
+    update_columns(r, col, cols, operand);
+}
+
 static void update_trailing(void *context, int32_t task, hs__walk *walk)
 {
     const reduction *r = context;
-    const int64_t col = first_column(r, task), cols = first_column(r, task + 1) - col;
-    char *operand = (char *)hs__walk_scratch(walk) + diagonal_bytes(r->x);
-    update_columns(r, col, cols, operand);
-    if (task == 0 && r->panel + 1 < hs__hermitian_panels(r->x->n, r->x->width))
-        factor_panel(r->x, r->panel + 1, walk);
+    update_block(r, task, walk);
+    if (task == 0 && has_next_panel(r)) factor_panel(r->x, r->panel + 1, walk);
+}
+
+/* ---- tasks of a plan ------------------------------------------------------------------------- */
+
+/* In the phase of updates, task 1 is the next panel, if there is one. */
+enum { NEXT_PANEL = 1 };
+
+static int is_panel(const reduction *r, int32_t task)
+{
+    return task == NEXT_PANEL && has_next_panel(r);
+}
+
+static int32_t update_of(const reduction *r, int32_t task)
+{
+    return has_next_panel(r) && task > NEXT_PANEL ? task - 1 : task;
+}
+
+static void update_by_plan(void *context, int32_t task, hs__walk *walk)
+{
+    const reduction *r = context;
+    if (is_panel(r, task)) factor_panel(r->x, r->panel + 1, walk);
+    else update_block(r, update_of(r, task), walk);
+}
+
+static hs__reduction_blocks blocks_of(const hs__hermitian *x)
+{
+    hs__reduction_blocks blocks;
+    (void)hs__reduction_blocks_init(&blocks, x->n, x->width);
+    return blocks;
+}
+
+/* The seconds of some multiply-adds. */
+static double seconds_for(const hs__hermitian *x, double work, const hs__walk *walk)
+{
+    return work * hs_flops_per_update(x->dtype) * walk->self.run->options.pace[walk->self.worker];
+}
+
+static double panel_seconds(const hs__hermitian *x, int32_t panel, const hs__walk *walk)
+{
+    const hs__reduction_blocks blocks = blocks_of(x);
+    const double work = hs__reduction_panel(&blocks, panel);
+    const double *pace = x->plan->panel_pace;
+    return pace ? work * pace[walk->self.worker] : seconds_for(x, work, walk);
+}
+
+static int32_t first_worker(const void *context, int32_t task)
+{
+    const hs__hermitian *x = context;
+    return x->plan->owner[task];
+}
+static double first_seconds(const void *context, int32_t task, const hs__walk *walk)
+{
+    return panel_seconds(context, task, walk);
+}
+
+static int32_t product_worker(const void *context, int32_t task)
+{
+    const reduction *r = context;
+    return r->x->plan->owner[r->panel + 1 + task];
+}
+static double product_seconds(const void *context, int32_t task, const hs__walk *walk)
+{
+    const reduction *r = context;
+    const hs__reduction_blocks blocks = blocks_of(r->x);
+    const int32_t panel = (int32_t)r->panel;
+    return seconds_for(r->x, hs__reduction_product(&blocks, panel, panel + 1 + task), walk);
+}
+
+static int32_t update_worker(const void *context, int32_t task)
+{
+    const reduction *r = context;
+    return product_worker(context, is_panel(r, task) ? 0 : update_of(r, task));
+}
+static double update_seconds(const void *context, int32_t task, const hs__walk *walk)
+{
+    const reduction *r = context;
+    const hs__reduction_blocks blocks = blocks_of(r->x);
+    const int32_t next = (int32_t)r->panel + 1;
+    if (is_panel(r, task)) return panel_seconds(r->x, next, walk);
+    return seconds_for(r->x, hs__reduction_update(&blocks, next + update_of(r, task)), walk);
+}
+
+/* The phases of the first panel, and of a step. They return non-zero after a cancel. */
+static int begin_by_plan(hs__walk *walk, const hs__hermitian *x)
+{
+    const hs__phase_owners owners = {first_worker, first_seconds, 0, x->plan->latest};
+    return hs__phase_owned(walk, 1, factor_first, (void *)(uintptr_t)x, &owners);
+}
+
+static int step_by_plan(hs__walk *walk, reduction *r, int32_t box)
+{
+    _Atomic double *const latest = r->x->plan->latest + 1 + 2 * r->panel;
+    const int32_t products = (int32_t)r->count;
+    const hs__phase_owners first = {product_worker, product_seconds, box, latest};
+    const hs__phase_owners second = {update_worker, update_seconds, box + products, latest + 1};
+    return hs__phase_owned(walk, products, compute_y, r, &first) ||
+           hs__phase_owned(walk, count_updates(r) + has_next_panel(r), update_by_plan, r, &second);
 }
 
 /* ---- the reduction --------------------------------------------------------------------------- */
@@ -315,11 +430,18 @@ int hs__hermitian_to_band(hs__walk *walk, const hs__hermitian *x)
 {
     void *const context = (void *)(uintptr_t)x;
     const int64_t panels = hs__hermitian_panels(x->n, x->width);
-    if (panels > 0 && hs__phase(walk, 1, factor_first, context)) return 1;
+    int32_t box = 1; /* of the next event in a run by a plan */
+    if (panels > 0 && !x->plan && hs__phase(walk, 1, factor_first, context)) return 1;
+    if (panels > 0 && x->plan && begin_by_plan(walk, x)) return 1;
     for (int64_t k = 0; k < panels; k++) {
         reduction r = reduction_at(x, k);
+        if (x->plan) {
+            if (step_by_plan(walk, &r, box)) return 1;
+            box += (int32_t)r.count + count_updates(&r) + has_next_panel(&r);
+            continue;
+        }
         if (hs__phase(walk, (int32_t)r.count, compute_y, &r)) return 1;
-        if (hs__phase(walk, (int32_t)count_updates(&r), update_trailing, &r)) return 1;
+        if (hs__phase(walk, count_updates(&r), update_trailing, &r)) return 1;
     }
     return hs__phase(walk, 1, copy_band, context);
 }
@@ -380,9 +502,10 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
 int hs__hermitian_back(hs__walk *walk, const hs__hermitian *x, char *c, int64_t ld, int64_t cols)
 {
     multiplication m = {x, hs__rows_product_for(x->dtype), c, ld, cols, 0, 0};
+    const int32_t slices = (int32_t)hs__ceil_div(cols, hs__slice_cols(x->dtype));
     for (m.end = hs__hermitian_panels(x->n, x->width); m.end > 0; m.end = m.first) {
         m.first = hs__max(m.end - TOGETHER, 0);
-        if (hs__phase(walk, (int32_t)count_slices(x, cols), multiply_slice, &m)) return 1;
+        if (hs__phase(walk, slices, multiply_slice, &m)) return 1;
     }
     return 0;
 }

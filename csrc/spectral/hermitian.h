@@ -6,11 +6,24 @@
  * V^H) = A - V Y^H - Y V^H + V X V^H with Y = A V T and X = T^H V^H Y. A phase computes Y, with a
  * task for each block of rows, and a second phase updates the trailing matrix, with a task for each
  * block of columns. The first of these tasks also factors the next panel, while the other workers
- * update the other columns. So workers meet twice for each panel. */
+ * update the other columns. So workers meet twice for each panel.
+ *
+ * A run by a plan has tasks of one block each, as many rows or columns as the band is wide, and the
+ * next panel is a task of its own (hs_reduction_task). */
 #ifndef HS_SPECTRAL_HERMITIAN_H
 #define HS_SPECTRAL_HERMITIAN_H
 
 #include "spectral/chased.h"
+
+/* A plan: who owns the blocks.
+ *   owner        [blocks] the worker of each
+ *   panel_pace   [p] with pace, the seconds per multiply-add of a panel; NULL: as of other tasks
+ *   latest       [2 panels + 1] of hs__phase_owners, for all phases */
+typedef struct hs__hermitian_plan {
+    const int32_t *owner;
+    const double *panel_pace;
+    _Atomic double *latest;
+} hs__hermitian_plan;
 
 /* A = Q1 B Q1^H for a Hermitian A and a band matrix B.
  *   dtype    hs_dtype
@@ -23,7 +36,9 @@
  *   t        [panels width width] out: the triangles T, column by column
  *   band     [n band_ld] out: the lower band of B as spectral/chase.h takes it
  *   band_ld  >= 2 width + 1
- *   work     hs__hermitian_bytes bytes, aligned to cache lines */
+ *   work     hs__hermitian_bytes bytes, aligned to cache lines
+ *   plan     NULL: any worker does any task. Else the run is HS__EACH, and `width` is at most
+ *            hs__slice_cols(dtype) */
 typedef struct hs__hermitian {
     int32_t dtype;
     int64_t n, width;
@@ -33,6 +48,7 @@ typedef struct hs__hermitian {
     char *band;
     int64_t band_ld;
     char *work;
+    const hs__hermitian_plan *plan;
 } hs__hermitian;
 
 /* Returns the width that takes least time for the reduction and the chase, with `vectors` also for

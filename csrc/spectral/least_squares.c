@@ -425,10 +425,10 @@ static hs_status run_job(hs_pool *pool, squares_job *job, const hs_options *opti
                          hs_trace *trace)
 {
     const double updates = (double)job->rows * (double)job->cols * (double)job->cols;
-    const int alone = updates <= HS__ALONE_SPECTRAL_UPDATES;
+    const hs__manner manner = updates <= HS__ALONE_SPECTRAL_UPDATES ? HS__ALONE : HS__SHARED;
     int exponent_a;
     int exponent_b;
-    hs_status status = hs__phases_run(pool, options, NULL, alone, 0, load, job);
+    hs_status status = hs__phases_run(pool, options, NULL, manner, 0, load, job);
     if (status) return status;
     job->given->failed = !hs__input_scale(&job->matrix, &exponent_a);
     job->given->failed |= !hs__input_scale(&job->sides, &exponent_b);
@@ -436,7 +436,7 @@ static hs_status run_job(hs_pool *pool, squares_job *job, const hs_options *opti
     if (job->tall) status = hs_run_factor(pool, &job->qr, options, NULL);
     if (!status && job->tall && !job->turned)
         status = multiply_by_q(pool, job, 1, &job->c, options);
-    if (!status) status = hs__phases_run(pool, options, trace, alone, scratch_of(job), solve, job);
+    if (!status) status = hs__phases_run(pool, options, trace, manner, scratch_of(job), solve, job);
     if (!status) job->given->failed = job->bidiagonal.failed;
     if (status || job->given->failed) return status;
     if (job->tall && job->turned) status = multiply_by_q(pool, job, 0, &job->x, options);

@@ -64,6 +64,30 @@ static hs_status distribute_prefix(void)
 {
     return hs_distribute_prefix(5, P, AT(0, times), stop, AT(1, ints), AT(2, reals));
 }
+static hs_status reduction_size(void)
+{
+    return hs_reduction_size(9, 2, AT(0, &one_long), AT(1, &one_int));
+}
+static hs_status reduction_owners(void)
+{
+    return hs_reduction_owners(9, 2, P, AT(0, times), AT(2, times), stop, AT(1, ints));
+}
+static hs_status reduction_simulate(void)
+{
+    static hs_reduction_task tasks[64];
+    return hs_reduction_simulate(9, 2, P, AT(0, times), AT(3, times), AT(1, owner), stop,
+                                 AT(2, &one), AT(4, tasks));
+}
+static hs_status reduction_bound(void)
+{
+    return hs_reduction_bound(9, 2, P, AT(0, times), AT(2, times), stop, AT(3, &another),
+                              AT(1, &one));
+}
+static hs_status reduction_certificate(void)
+{
+    return hs_reduction_certificate(9, 2, P, AT(0, times), AT(3, times), AT(1, owner), stop,
+                                    AT(2, &certificate));
+}
 static hs_status lu_blocks(void) { return hs_factor_blocks(9, 9, 3, AT(0, &one_int)); }
 
 static hs_status lu_simulate(void)
@@ -1168,6 +1192,22 @@ static hs_status tall_qr(void)
     hs_trace trace = {0};
     return hs_tall_qr(AT(0, pool), AT(1, &x), AT(8, &options), AT(9, &trace));
 }
+static hs_status run_reduction(void)
+{
+    hs_reduction x = {.dtype = HS_FLOAT64,
+                      .n = 4,
+                      .block = 16,
+                      .a = AT(2, table),
+                      .a_row_stride = 1,
+                      .a_col_stride = 4,
+                      .owner = AT(3, owner),
+                      .panel_pace = AT(5, ones),
+                      .band = AT(4, reals),
+                      .band_ld = 17};
+    const hs_options options = {0};
+    hs_trace trace = {0};
+    return hs_run_reduction(AT(0, pool), AT(1, &x), AT(6, &options), AT(7, &trace));
+}
 static hs_status run_eigh(void)
 {
     static double values[P], vectors[P * P];
@@ -1281,6 +1321,11 @@ static const struct {
     {"hs_pattern_certificate", pattern_certificate, 3, 0, 1},
     {"hs_pattern_profile", pattern_profile, 4, 0, 1},
     {"hs_pattern_profile_certificate", pattern_profile_certificate, 3, 0, 1},
+    {"hs_reduction_size", reduction_size, 2, 0, 0},
+    {"hs_reduction_owners", reduction_owners, 2, 1, 1},
+    {"hs_reduction_simulate", reduction_simulate, 3, 2, 1},
+    {"hs_reduction_bound", reduction_bound, 2, 2, 1},
+    {"hs_reduction_certificate", reduction_certificate, 3, 1, 1},
     {"hs_factor_bound", lu_bound, 2, 2, 1},
     {"hs_factor_profile_bound", lu_profile_bound, 3, 1, 1},
     {"hs_lu_grid_deal", lu_grid_deal, 3, 0, 1},
@@ -1431,6 +1476,7 @@ static const struct {
     {"hs_qr_multiply", qr_multiply, 5, 1, 0},
     {"hs_tall_qr", tall_qr, 6, 4, 0},
     {"hs_run_eigh", run_eigh, 4, 3, 0},
+    {"hs_run_reduction", run_reduction, 5, 3, 0},
     {"hs_run_svd", run_svd, 4, 4, 0},
     {"hs_run_least_squares", run_least_squares, 5, 3, 0},
     {"hs_run_stack", run_stack, 9, 3, 0},

@@ -97,7 +97,7 @@ static hs_status run_problem(hs_pool *pool, problem *x, int with_q, const hs_opt
     memcpy(x->chase.band, x->first, x->band_bytes);
     memset(x->q, 0, (size_t)(x->n * x->n) * size_of[x->dtype]);
     for (int64_t i = 0; i < x->n; i++) set(x->q, x->dtype, i * (x->n + 1), 1);
-    return hs__phases_run(pool, options, NULL, 0, one > two ? one : two, chase, x);
+    return hs__phases_run(pool, options, NULL, HS__SHARED, one > two ? one : two, chase, x);
 }
 
 static double real_at(const problem *x, const void *from, int64_t i)

@@ -92,7 +92,8 @@ static void multiply(void *context, hs__walk *walk)
 
 static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *options)
 {
-    return hs__phases_run(pool, options, NULL, 0, hs__chased_scratch(&x->chased), multiply, x);
+    return hs__phases_run(pool, options, NULL, HS__SHARED, hs__chased_scratch(&x->chased), multiply,
+                          x);
 }
 
 static void check_product(hs_pool *const *pools, int dtype, int adjoint, int64_t n, int64_t width,

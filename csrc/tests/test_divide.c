@@ -160,7 +160,7 @@ static int solve_arrays(const problem *x, hs_pool *pool, int vectors, void *d, v
     divide.work = memory;
     bidiagonal.work = memory;
     void *context = x->squares ? (void *)&bidiagonal : (void *)&divide;
-    CHECK(hs__phases_run(pool, NULL, NULL, 0, scratch,
+    CHECK(hs__phases_run(pool, NULL, NULL, HS__SHARED, scratch,
                          x->squares ? solve_bidiagonal : solve_tridiagonal, context) == HS_OK);
     free(memory);
     return x->squares ? bidiagonal.failed : divide.failed;
@@ -386,8 +386,8 @@ static void check_cancel(hs_pool *pool)
     CHECK(posix_memalign(&memory, 64, hs__divide_bytes(&divide)) == 0);
     divide.work = memory;
     const hs_options options = {.poll = refuse_at_once};
-    CHECK(hs__phases_run(pool, &options, NULL, 0, hs__divide_scratch(&divide), solve_repeatedly,
-                         &divide) == HS_ERROR_CANCELLED);
+    CHECK(hs__phases_run(pool, &options, NULL, HS__SHARED, hs__divide_scratch(&divide),
+                         solve_repeatedly, &divide) == HS_ERROR_CANCELLED);
     free(memory);
 }
 

@@ -89,7 +89,8 @@ static void do_reduction(void *context, hs__walk *walk)
 
 static hs_status run_reduction(hs_pool *pool, problem *p)
 {
-    return hs__phases_run(pool, NULL, NULL, 0, hs__general_scratch(&p->x), do_reduction, p);
+    return hs__phases_run(pool, NULL, NULL, HS__SHARED, hs__general_scratch(&p->x), do_reduction,
+                          p);
 }
 
 /* ---- what is true ---------------------------------------------------------------------------- */
@@ -245,7 +246,7 @@ static void do_chase(void *context, hs__walk *walk) { (void)hs__general_chase(wa
 
 static hs_status run_chase(hs_pool *pool, hs__general_band *x)
 {
-    return hs__phases_run(pool, NULL, NULL, 0, hs__general_band_scratch(x), do_chase, x);
+    return hs__phases_run(pool, NULL, NULL, HS__SHARED, hs__general_band_scratch(x), do_chase, x);
 }
 
 /* Multiplies x (n x n, by columns) from the left by the reflectors, by their definition. */
@@ -391,7 +392,7 @@ static hs_status run_stages(hs_pool *pool, all_stages *all, hs__phase_program *p
     int64_t scratch = (int64_t)hs__general_scratch(&all->whole->x);
     scratch = most(scratch, (int64_t)hs__general_band_scratch(&all->band->x));
     scratch = most(scratch, (int64_t)hs__chased_scratch(&all->band->left));
-    return hs__phases_run(pool, options, NULL, 0, (size_t)scratch, program, all);
+    return hs__phases_run(pool, options, NULL, HS__SHARED, (size_t)scratch, program, all);
 }
 
 static hs_status run_all(hs_pool *pool, all_stages *all, const hs_options *options)

@@ -1,6 +1,6 @@
 /* The reduction of a Hermitian matrix to a band matrix: Q1 B Q1^H is the matrix, Q1 is unitary; the
- * same bits from all pools, for each instruction set; the upper triangle does not count; NaN and
- * infinities end; cancels. */
+ * same bits from all pools, for each instruction set, and by each plan; the upper triangle does not
+ * count; NaN and infinities end; cancels. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "late.h"
 #include "sets.h"
 #include "spectral/hermitian.h"
+#include "spectral/slice.h"
 
 static const double eps[] = {0x1p-23, 0x1p-52, 0x1p-23, 0x1p-52};
 
@@ -51,7 +52,14 @@ static void fill_matrix(problem *x, int kind)
         }
 }
 
-static problem make_problem(int dtype, int64_t n, int64_t width, int kind)
+/* With a plan, the phases of one run must have their own times. */
+enum { BLOCKS_MOST = 32 };
+static int32_t owner[BLOCKS_MOST];
+static _Atomic double latest[2 * BLOCKS_MOST + 1];
+static const hs__hermitian_plan plan = {.owner = owner, .latest = latest};
+
+static problem make_problem(int dtype, int64_t n, int64_t width, int kind,
+                            const hs__hermitian_plan *by)
 {
     const size_t e = size_of[dtype];
     problem x = {.q_ld = n + check_random(3), .times = 1};
@@ -60,7 +68,8 @@ static problem make_problem(int dtype, int64_t n, int64_t width, int kind)
                          .n = n,
                          .width = width,
                          .ld = n + check_random(3),
-                         .band_ld = 2 * width + 1 + check_random(3)};
+                         .band_ld = 2 * width + 1 + check_random(3),
+                         .plan = by};
     x.bytes = (size_t)(h->ld * n + 1) * e;
     x.band_bytes = (size_t)(h->band_ld * n + 1) * e;
     x.q_bytes = (size_t)(x.q_ld * n + 1) * e;
@@ -101,7 +110,8 @@ static hs_status run_problem(hs_pool *pool, problem *x, const hs_options *option
     memset(h->work, 0xff, hs__hermitian_bytes(h));
     for (int64_t j = 0; j < h->n; j++)
         for (int64_t i = 0; i < x->q_ld; i++) set(x->q, h->dtype, i + j * x->q_ld, i == j);
-    return hs__phases_run(pool, options, NULL, 0, hs__hermitian_scratch(h), reduce, x);
+    const hs__manner manner = h->plan ? HS__EACH : HS__SHARED;
+    return hs__phases_run(pool, options, NULL, manner, hs__hermitian_scratch(h), reduce, x);
 }
 
 CHECK_ORACLE double complex matrix_at(const problem *x, int64_t i, int64_t j)
@@ -154,16 +164,26 @@ CHECK_ORACLE void check_decomposition(const problem *x)
     free(q);
 }
 
-static void check_reduction(hs_pool *const *pools, int dtype, int64_t n, int64_t width, int kind)
+/* Deals the blocks of a plan at random, and forgets the times of the run before. */
+static void deal_blocks(int32_t p)
 {
-    problem x = make_problem(dtype, n, width, kind);
+    for (int32_t j = 0; j < BLOCKS_MOST; j++) owner[j] = (int32_t)check_random((unsigned)p);
+    for (int32_t k = 0; k < 2 * BLOCKS_MOST + 1; k++) atomic_store(&latest[k], 0.0);
+}
+
+static void check_reduction(hs_pool *const *pools, int dtype, int64_t n, int64_t width, int kind,
+                            const hs__hermitian_plan *by)
+{
+    problem x = make_problem(dtype, n, width, kind, by);
     const size_t used = (size_t)(n * x.reduced.band_ld) * size_of[dtype];
+    deal_blocks(1);
     if (!CHECK(run_problem(pools[0], &x, NULL) == HS_OK)) return;
     check_decomposition(&x);
     char *band = malloc(x.band_bytes), *q = malloc(x.q_bytes);
     memcpy(band, x.reduced.band, x.band_bytes);
     memcpy(q, x.q, x.q_bytes);
     for (int32_t p = 1; p < WORKERS; p++) {
+        deal_blocks(p + 1);
         CHECK(run_problem(pools[p], &x, NULL) == HS_OK);
         CHECK(memcmp(band, x.reduced.band, used) == 0);
         CHECK(memcmp(q, x.q, x.q_bytes - size_of[dtype]) == 0);
@@ -178,24 +198,36 @@ static void check_reductions(hs_pool *const *pools)
     static const int64_t orders[] = {0, 1, 2, 3, 15, 16, 17, 18, 19, 31, 33, 35, 70, 131};
     for (int dtype = 0; dtype < 4; dtype++) {
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-            check_reduction(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 5);
+            check_reduction(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 5, NULL);
         for (int64_t width = 16; width <= HS__WIDTH_MOST; width += CHECK_MANY(16, 48))
-            check_reduction(pools, dtype, 2 * width + 3, width, 0);
+            check_reduction(pools, dtype, 2 * width + 3, width, 0, NULL);
     }
 }
 
 /* Panels enough for several phases of the way back. */
 static void check_late(hs_pool *const *pools)
 {
-    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 200), 16, 0);
-    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 120), 32, 0);
+    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 200), 16, 0, NULL);
+    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 120), 32, 0, NULL);
+}
+
+/* Blocks as wide as a slice, and narrower ones; the last block may be narrow, or a whole one. */
+static void check_plans(hs_pool *const *pools)
+{
+    static const int64_t orders[] = {0, 1, 2, 17, 18, 33, 64, 131};
+    for (int dtype = 0; dtype < 4; dtype++) {
+        const int64_t widest = hs__slice_cols(dtype);
+        for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+            check_reduction(pools, dtype, orders[i], 16 * (1 + check_random(2)), (int)i % 5, &plan);
+        check_reduction(pools, dtype, 2 * widest + 3, widest, 0, &plan);
+    }
 }
 
 /* Scaling by a power of two scales B and leaves Q1 as it is. */
 static void check_scaling(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++) {
-        problem x = make_problem(dtype, 75, 16, 0);
+        problem x = make_problem(dtype, 75, 16, 0, NULL);
         const int64_t elements = x.reduced.n * x.reduced.band_ld;
         char *band = malloc(x.band_bytes), *q = malloc(x.q_bytes);
         CHECK(run_problem(pool, &x, NULL) == HS_OK);
@@ -217,7 +249,7 @@ static void check_not_finite(hs_pool *pool)
 {
     for (int dtype = 0; dtype < 4; dtype++)
         for (int k = 0; k < 3; k++) {
-            problem x = make_problem(dtype, 60, 16, 0);
+            problem x = make_problem(dtype, 60, 16, 0, NULL);
             set(x.first, dtype, 50 + 7 * x.reduced.ld, k == 0 ? NAN : k == 1 ? INFINITY : DBL_MAX);
             CHECK(run_problem(pool, &x, NULL) == HS_OK);
             free_problem(&x);
@@ -233,7 +265,7 @@ static int refuse_at_once(void *context, double done)
 
 static void check_cancel(hs_pool *pool)
 {
-    problem x = make_problem(HS_FLOAT64, 300, 16, 0);
+    problem x = make_problem(HS_FLOAT64, 300, 16, 0, NULL);
     const hs_options options = {.poll = refuse_at_once};
     x.times = 1000000;
     CHECK(run_problem(pool, &x, &options) == HS_ERROR_CANCELLED);
@@ -249,6 +281,7 @@ int main(void)
     if (created) {
         WITH_EACH_SET(check_reductions(pools));
         ALSO_LATE(check_late(pools));
+        ALSO_LATE(check_plans(pools));
         check_scaling(pools[2]);
         check_not_finite(pools[1]);
         check_cancel(pools[0]);

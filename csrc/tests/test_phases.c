@@ -51,7 +51,8 @@ static void check_phases(hs_pool *pool, int alone)
         all.before[k] = total;
         total += all.counts[k];
     }
-    CHECK(hs__phases_run(pool, NULL, NULL, alone, 64, do_phases, &all) == HS_OK);
+    CHECK(hs__phases_run(pool, NULL, NULL, alone ? HS__ALONE : HS__SHARED, 64, do_phases, &all) ==
+          HS_OK);
     int32_t done = 0;
     for (int32_t k = 0; k < PHASES; k++)
         for (int32_t i = 0; i < MOST; i++) {
@@ -88,7 +89,7 @@ static void do_pipeline(void *context, hs__walk *walk)
 static void check_pipeline(hs_pool *pool)
 {
     pipeline all = {0};
-    CHECK(hs__phases_run(pool, NULL, NULL, 0, 0, do_pipeline, &all) == HS_OK);
+    CHECK(hs__phases_run(pool, NULL, NULL, HS__SHARED, 0, do_pipeline, &all) == HS_OK);
     for (int32_t i = 0; i < LINES; i++) CHECK(atomic_load(&all.done[i]) == STEPS);
     CHECK(atomic_load(&all.wrong) == 0);
 }
@@ -116,8 +117,10 @@ static void check_cancel(hs_pool *pool)
 {
     _Atomic int64_t never = 0;
     const hs_options options = {.poll = refuse_at_once};
-    CHECK(hs__phases_run(pool, &options, NULL, 0, 0, do_waiting, &never) == HS_ERROR_CANCELLED);
-    CHECK(hs__phases_run(pool, &options, NULL, 1, 0, do_waiting, &never) == HS_ERROR_CANCELLED);
+    CHECK(hs__phases_run(pool, &options, NULL, HS__SHARED, 0, do_waiting, &never) ==
+          HS_ERROR_CANCELLED);
+    CHECK(hs__phases_run(pool, &options, NULL, HS__ALONE, 0, do_waiting, &never) ==
+          HS_ERROR_CANCELLED);
 }
 
 /* Nothing is computed unless all memory is there. */
@@ -125,7 +128,7 @@ static hs_status do_in_little_memory(hs_pool *pool, void *context)
 {
     (void)context;
     record all = {.counts = {3}};
-    const hs_status status = hs__phases_run(pool, NULL, NULL, 0, 1 << 20, do_phases, &all);
+    const hs_status status = hs__phases_run(pool, NULL, NULL, HS__SHARED, 1 << 20, do_phases, &all);
     CHECK(atomic_load(&all.ended) == (status == HS_OK) * 3);
     return status;
 }

@@ -39,6 +39,7 @@ PICTURES = {
     "ProfilePartition": "plots.zones.plot_profile_zones",
     "Ring2003": "studies.ring_plots.plot_ring2003",
     "Redistribution": "plots.gantt.plot_plan",
+    "ReductionPlan": "plots.gantt.plot_plan",
     "RingProfile": "plots.ring.plot_profile",
     "SliceRing": "plots.ring.plot_ring",
     "StarLuPlan": "plots.gantt.plot_star_lu",

@@ -255,6 +255,62 @@ def factor_simulate(
     return makespan[0], work[0], tasks, messages
 
 
+REDUCTION_TASK = np.dtype(
+    [(name, "i4") for name in ("kind", "worker", "panel", "block")]
+    + [(name, "f8") for name in ("start", "end", "work")],
+    align=True,
+)
+#: The kinds of tasks of a reduction, by their numbers.
+REDUCTION_KINDS = {
+    lib.HS_REDUCTION_PANEL: "panel",
+    lib.HS_REDUCTION_PRODUCT: "product",
+    lib.HS_REDUCTION_UPDATE: "update",
+}
+_Speeds = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+
+
+def _reduction(n: int, block: int, speeds: _Speeds) -> tuple[Any, ...]:
+    """The problem of a reduction. speeds: times per multiply-add, and those of panels or None."""
+    times, panel_times = speeds
+    p = len(times)
+    return n, block, p, doubles(times), or_null(panel_times, doubles, p)
+
+
+def reduction_size(n: int, block: int) -> tuple[int, int]:
+    """Tasks and blocks of hs_reduction_size."""
+    tasks, blocks = ffi.new("int64_t *"), ffi.new("int32_t *")
+    check_status(lib.hs_reduction_size(n, block, tasks, blocks))
+    return tasks[0], blocks[0]
+
+
+def reduction_owners(n: int, block: int, speeds: _Speeds) -> NDArray[np.int32]:
+    """hs_reduction_owners."""
+    owner = np.empty(reduction_size(n, block)[1], np.int32)
+    given = _reduction(n, block, speeds)
+    cancellable(lambda cancel: lib.hs_reduction_owners(*given, cancel, int32s(owner)), True)
+    return owner
+
+
+def reduction_simulate(
+    n: int, block: int, speeds: _Speeds, owner: NDArray[np.int32]
+) -> tuple[float, NDArray[Any]]:
+    """Makespan and tasks of hs_reduction_simulate."""
+    count, blocks = reduction_size(n, block)
+    makespan, tasks = ffi.new("double *"), np.empty(count, REDUCTION_TASK)
+    given = (*_reduction(n, block, speeds), int32s(owner, blocks))
+    found = makespan, buffer("hs_reduction_task[]", tasks, REDUCTION_TASK)
+    cancellable(lambda cancel: lib.hs_reduction_simulate(*given, cancel, *found), count > LONG)
+    return makespan[0], tasks
+
+
+def reduction_bound(n: int, block: int, speeds: _Speeds) -> tuple[float, float]:
+    """Perfectly divided work and bound of hs_reduction_bound."""
+    ideal, bound = ffi.new("double *"), ffi.new("double *")
+    given = _reduction(n, block, speeds)
+    cancellable(lambda cancel: lib.hs_reduction_bound(*given, cancel, ideal, bound), True)
+    return ideal[0], bound[0]
+
+
 def factor_bound(
     kind: str,
     m: int,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .._base import check
 from .ffi import check_status, ffi, lib
+from .openblas import thread_functions
 
 KERNELS = ("blis", "openblas", "c")
 #: Instruction sets that our own kernels are written for, on any processor.
@@ -159,28 +160,11 @@ def _hand_in_openblas() -> bool:
         signature = api.PyCapsule_GetName(capsule)
         pointers.append(api.PyCapsule_GetPointer(capsule, signature))
     wide = re.search(rb"\b(int64_t|long long|npy_int64|blas_int64)\b", signature) is not None
-    set_threads, get_threads = _openblas_threads(ctypes.CDLL(cython_blas.__file__))
+    set_threads, get_threads = thread_functions(ctypes.CDLL(cython_blas.__file__))
     gemm = [ffi.cast("void *", pointer) for pointer in pointers]
     threads = ffi.cast("void (*)(int)", set_threads), ffi.cast("int (*)(void)", get_threads)
     check_status(lib.hs_kernel_use_fortran(*gemm, 8 if wide else 4, *threads))
     return set_threads != 0
-
-
-def _openblas_threads(library: Any) -> tuple[int, int]:
-    """Addresses of the functions that set and get the thread count of a library's OpenBLAS.
-
-    They are 0 if the library uses another BLAS.
-    """
-    import ctypes
-
-    for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
-        for suffix in ("", "64_", "_64", "_64_"):
-            found = (getattr(library, name.format(verb) + suffix, None) for verb in ("set", "get"))
-            functions = [function for function in found if function is not None]
-            if len(functions) == 2:
-                pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
-                return pointers[0] or 0, pointers[1] or 0
-    return 0, 0
 
 
 def _choose_kernel() -> None:

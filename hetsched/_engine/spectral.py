@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from .dtypes import CODES
-from .ffi import ffi, lib
-from .run import Poll, Threads, address, finish, operand
+from .dtypes import CODES, DTYPES
+from .ffi import doubles, ffi, int32s, lib, or_null
+from .run import Poll, Recorder, RunResult, Threads, address, finish, operand
 
 
 def eigh(
@@ -104,3 +105,43 @@ def least_squares(
     options = ffi.new("hs_options *", (ffi.NULL, lib.hs_python_poll, handle))
     finish(lib.hs_run_least_squares(threads.handle, squares, options, ffi.NULL), poll)
     return None if squares.failed else int(squares.rank)
+
+
+def reduction_block(n: int, dtype: np.dtype[Any]) -> int:
+    """The block size that hs_reduction_block chooses."""
+    return lib.hs_reduction_block(n, DTYPES[dtype])  # type: ignore[no-any-return]
+
+
+def reduce(
+    threads: Threads,
+    a: NDArray[Any],
+    band: NDArray[Any],
+    owner: NDArray[np.int32],
+    pace: NDArray[np.float64] | None,
+    panel_pace: NDArray[np.float64] | None,
+    poll: Poll,
+    event_capacity: int,
+) -> RunResult | None:
+    """hs_run_reduction of the lower triangle: what was recorded, or None if a is not finite.
+
+    band is (block + 1, n), column by column.
+    """
+    recorder = Recorder(threads.size, pace, poll, event_capacity)
+    owners = int32s(owner)
+    panels = or_null(panel_pace, doubles, threads.size)
+    fields = (
+        CODES[a.dtype.num],
+        len(a),
+        len(band) - 1,
+        *operand(a),
+        False,
+        owners,
+        panels,
+        address(band),
+        len(band),
+    )
+    reduction = ffi.new("hs_reduction *", fields)
+    result = recorder.result(
+        lib.hs_run_reduction(threads.handle, reduction, recorder.options, recorder.trace)
+    )
+    return None if reduction.failed else result

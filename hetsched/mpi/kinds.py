@@ -15,6 +15,7 @@ from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
 from ..planners.profile_zones import ProfilePartition
+from ..planners.reduction import ReductionPlan
 from ..planners.ring import SliceRing
 from ..planners.star import StarPlan
 from ..planners.star_lu import StarLuPlan
@@ -35,6 +36,7 @@ _USE: tuple[tuple[Any, str], ...] = (
     (StencilPlan | SliceRing, "hs.mpi.stencil"),
     (BusPlan, "hs.mpi.map_tasks"),
     (Wavefront, "Pool.sweep, on one machine"),
+    (ReductionPlan, "Pool.run, on one machine"),
     (Distribution, "hs.mpi.scatter"),
 )
 

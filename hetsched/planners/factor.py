@@ -410,7 +410,7 @@ def plan_factor(
     element = check.dtype(dtype, DTYPES)
     if not isinstance(look_ahead, bool | np.bool_):
         raise TypeError(f"look_ahead must be True or False, got {look_ahead!r}")
-    panels = times if panel_times is None else _panel_times(panel_times, len(times))
+    panels = times if panel_times is None else checked_panel_times(panel_times, len(times))
     links = _links(link_costs, cycle_times, len(times))
     flops = flops_per_update(element)
     by_step = None
@@ -431,10 +431,10 @@ def plan_factor(
         raise ValueError(
             "link_costs must be left out, or 0, for an owner of blocks in both directions"
         )
-    updates = _per_update("cycle_times", times, flops)
-    factoring = None if panels is times else _per_update("panel_times", panels, flops)
+    updates = per_update("cycle_times", times, flops)
+    factoring = None if panels is times else per_update("panel_times", panels, flops)
     waits = None if links is None else links * (element.itemsize / UNIT)
-    own_steps = None if by_step is None else _per_update("profiles", by_step.times, flops)
+    own_steps = None if by_step is None else per_update("profiles", by_step.times, flops)
     makespan, _, raw, messages = allocate.factor_simulate(
         kind, m, n, block, owners, updates, factoring, waits, not look_ahead, own_steps
     )
@@ -443,9 +443,9 @@ def plan_factor(
             kind, m, n, block, updates, factoring, owners.ndim == 2
         )
     else:
-        least = _per_update("profiles", by_step.least, flops)
+        least = per_update("profiles", by_step.least, flops)
         ideal, bound = allocate.factor_profile_bound(
-            kind, m, n, block, least, _per_update("panel_times", panels, flops)
+            kind, m, n, block, least, per_update("panel_times", panels, flops)
         )
     if math.isfinite(makespan) and not math.isfinite(ideal):
         raise ValueError(
@@ -527,7 +527,7 @@ def plan_lu(
     )
 
 
-def _per_update(name: str, times: Times, flops: float) -> Times:
+def per_update(name: str, times: Times, flops: float) -> Times:
     """Seconds per update."""
     small = times * (flops / UNIT)
     if not small.all():
@@ -537,7 +537,7 @@ def _per_update(name: str, times: Times, flops: float) -> Times:
     return small
 
 
-def _panel_times(given: ArrayLike, p: int) -> Times:
+def checked_panel_times(given: ArrayLike, p: int) -> Times:
     times = check.positive("panel_times", check.vector("panel_times", given))
     if len(times) != p:
         raise ValueError(f"panel_times must have {p} entries, got {len(times)}")

@@ -19,6 +19,7 @@ from .lu_pattern import LuPattern, lu_pattern
 from .partition import Partition, partition
 from .product import ProductPlan
 from .product_methods import plan_boxes
+from .reduction import ReductionPlan, plan_reduction
 from .ring import SliceRing, slice_ring
 from .shared_ring import shared_ring
 from .star import StarPlan, plan_product
@@ -97,6 +98,9 @@ _PLANNERS: dict[type[Plan], _Again] = {
         groups=plan.groups, group_cost=plan.group_cost, **method,
     ),
     ProductPlan: _boxes,
+    ReductionPlan: lambda plan, platform, _: plan_reduction(
+        plan.n, platform, block=plan.block, dtype=plan.dtype
+    ),
     SliceRing: _ring,
     StarPlan: lambda plan, platform, method: plan_product(
         plan.shape[0], plan.shape[1], plan.shape[2], platform, returns=plan.returns, **method
@@ -118,9 +122,9 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     ----------
     plan : Plan
         From `distribute`, `divisible_load`, `layers_star`, `lu_grid`, `lu_pattern`, `min_time`,
-        `partition`, `plan_factor`, `plan_matmul`, `plan_product`, `slice_ring` or `wavefront`.
-        Options that the plan does not hold, such as a period, a seed or a budget, are the
-        planner's defaults.
+        `partition`, `plan_factor`, `plan_matmul`, `plan_product`, `plan_reduction`, `slice_ring` or
+        `wavefront`. Options that the plan does not hold, such as a period, a seed or a budget, are
+        the planner's defaults.
     platform : Platform or (p,) array_like
         Any number of workers, with links if the plan has messages; or cycle-times alone.
 

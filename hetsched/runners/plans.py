@@ -12,9 +12,10 @@ from ..planners.mesh import MeshPlan
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
 from ..planners.profile_zones import ProfilePartition
+from ..planners.reduction import ReductionPlan
 from ..planners.star import StarPlan
 from ..planners.tasks import MaxTasks, MinTime
-from . import bus, product, star, zones
+from . import bus, product, reduction, star, zones
 from . import layers as layers_run
 from .operands import operands
 
@@ -111,6 +112,14 @@ def _run_tasks(
     return bus.run(resources.workers, plan, call.A, call.B, call.trace, progress)
 
 
+def _run_reduction(
+    resources: Resources, plan: ReductionPlan, call: Call, progress: Progress | None
+) -> tuple[Any, Trace]:
+    if call.B is not None:
+        raise TypeError("B is for products, tasks and loads: a reduction has one matrix")
+    return reduction.run(resources, plan, call.A, progress)
+
+
 # ---- kinds of plans and their options ------------------------------------------------------------
 
 
@@ -142,6 +151,7 @@ _KINDS = {
     MaxTasks: _Kind(_run_tasks, ()),
     MinTime: _Kind(_run_tasks, ()),
     DivisibleLoad: _Kind(_run_tasks, ()),
+    ReductionPlan: _Kind(_run_reduction, ()),
 }
 _PRODUCTS_ONLY = (
     "out, alpha, beta, communication, order, rebalance, drift and layers are for products, got a"

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..planners.mesh import MeshPlan
     from ..planners.partition import Partition
     from ..planners.profile_zones import ProfilePartition, ZoneProfile
+    from ..planners.reduction import ReductionPlan
     from ..planners.ring import SliceRing
     from ..planners.star import StarPlan
     from ..planners.stencil import StencilPlan
@@ -412,9 +413,10 @@ class Pool:
             | MeshPlan
             | StarPlan
             | BusPlan
+            | ReductionPlan
         ),
         A: Any,
-        B: Any,
+        B: Any = None,
         out: Array | None = None,
         alpha: complex = 1.0,
         beta: complex = 0.0,
@@ -427,7 +429,7 @@ class Pool:
         trace: bool = False,
         progress: bool | Progress | None = None,
     ) -> Any:
-        """Compute alpha A B + beta C by a given plan, or run the tasks or the load of one.
+        """Compute alpha A B + beta C by a given plan, or run one of tasks, a load or a reduction.
 
         Parameters
         ----------
@@ -436,9 +438,11 @@ class Pool:
             of C's elements or square blocks, `cuboids` of the iterations, a `dynamic_product` (the
             sides are cut as evenly as possible), or a plan of `layers_star`, `layers_mesh` or
             `layers_network`, with n elements or blocks of the inner dimension. For Python
-            functions: a plan of `max_tasks`, `min_time` or `divisible_load`.
+            functions: a plan of `max_tasks`, `min_time` or `divisible_load`. For a Hermitian
+            matrix: a plan of `plan_reduction`.
         A, B : array_like
-            The operands. For tasks and loads A is a function and B are the data for it.
+            The operands. For tasks and loads A is a function and B are the data for it. For a
+            reduction A is the matrix, of which the lower triangle is read, and there is no B.
         out : ndarray, optional
             C: see `matmul`.
         alpha, beta : number
@@ -461,7 +465,9 @@ class Pool:
         Returns
         -------
         ndarray, or (ndarray, Trace)
-            With tasks a list takes the place of the array, with layers= LayerFiles.
+            With tasks a list takes the place of the array, with layers= LayerFiles. For a reduction
+            it is the band with the eigenvalues of A, (block + 1, n), as scipy.linalg.eig_banded
+            takes it with lower=True.
 
         Notes
         -----

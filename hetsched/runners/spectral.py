@@ -1,29 +1,34 @@
 """Eigenvalues of Hermitian matrices, singular values, and what follows from them.
 
 The engine decomposes matrices from tuning.SPECTRAL_ORDER on, and tuning.EIGENVALUES_ORDER for the
-eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's. The
-engine also makes tall matrices small by QR, reduces generalised problems by Cholesky, and
-multiplies.
+eigenvalues alone of real ones; smaller ones, and matrices with NaN or infinities, are NumPy's, on
+one thread. The engine also makes tall matrices small by QR, reduces generalised problems by
+Cholesky, and multiplies.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .._base import check
 from .._engine import run as engine
 from .._engine import spectral, tuning
+from .._engine.openblas import on_one_thread
 from . import cholesky, qr, systems, triangular
 from .arguments import columns, matrices, matrix, require_finite, squares
 from .product import matmul
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from .operands import Array
     from .workers import Resources
+
+T = TypeVar("T")
 
 #: LAPACK's names of algorithms, which SciPy accepts. Here they choose nothing.
 _DRIVERS = ("ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
@@ -83,15 +88,23 @@ def eigh(
     return values, vectors
 
 
+def _by_numpy(function: Callable[..., T], a: Array, *options: Any) -> T:
+    """A decomposition by NumPy, on one thread."""
+    if min(a.shape[-2:]) < tuning.ONE_THREAD_ORDER:
+        return function(a, *options)
+    return on_one_thread(function, a, *options)
+
+
 def eigenvalues(threads: engine.Threads, a: Array, lower: bool) -> Array:
     """Of each matrix of a stack."""
+    uplo = "L" if lower else "U"
     if a.shape[-1] < (tuning.SPECTRAL_ORDER if a.dtype.kind == "c" else tuning.EIGENVALUES_ORDER):
-        return np.linalg.eigvalsh(a, "L" if lower else "U")
+        return _by_numpy(np.linalg.eigvalsh, a, uplo)
 
     def one(x: Array) -> tuple[Array, ...]:
         values = np.empty(len(x), _real(x))
         if spectral.eigh(threads, x, not lower, values, None, 0, None, engine.Poll()) is None:
-            return (np.linalg.eigvalsh(x, "L" if lower else "U"),)
+            return (_by_numpy(np.linalg.eigvalsh, x, uplo),)
         return (values,)
 
     return qr.by_item(a, one)[0]
@@ -109,7 +122,7 @@ def eigenvectors(
     matrix that are `within` (low, high], where first is 0 and count the order."""
 
     def numpy(x: Array) -> tuple[Array, Array]:
-        values, vectors = np.linalg.eigh(x, "L" if lower else "U")
+        values, vectors = _by_numpy(np.linalg.eigh, x, "L" if lower else "U")
         wanted = _wanted(values, first, count, within)
         return values[..., wanted], vectors[..., wanted]
 
@@ -263,8 +276,8 @@ def decomposed(threads: engine.Threads, a: Array, full: bool, vectors: bool) -> 
 
     def numpy(x: Array) -> tuple[Array, ...]:
         if not vectors:
-            return (np.linalg.svd(x, compute_uv=False),)
-        return tuple(np.linalg.svd(x, full))
+            return (_by_numpy(np.linalg.svd, x, False, False),)
+        return tuple(_by_numpy(np.linalg.svd, x, full))
 
     def one(x: Array) -> tuple[Array, ...]:
         s = np.empty(k, _real(x))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .._engine.kernels import Blocking
     from ..planners.factor import FactorPlan
     from ..planners.product import ProductPlan
+    from ..planners.reduction import ReductionPlan
     from ..planners.stencil import StencilPlan
 
 #: Shares of the host's measured rate that emulated workers may use: on one core, and in total.
@@ -255,7 +256,7 @@ class Workers:
 
     def trace(
         self,
-        plan: ProductPlan | FactorPlan | StencilPlan,
+        plan: ProductPlan | FactorPlan | ReductionPlan | StencilPlan,
         result: engine.RunResult,
         label: Callable[[int, str, int], str],
         ideal: float,

@@ -1,83 +1,133 @@
-"""SciPy's OpenBLAS where there is no better kernel: only if its own threads can be held at one; all
-workers call it at once."""
+"""Calls of NumPy with one thread of its OpenBLAS."""
 
-import ctypes
-import sys
+from __future__ import annotations
+
+import os
+import threading
 
 import numpy as np
 import pytest
 
 import hetsched as hs
-from hetsched._engine import kernels
+from hetsched._engine import openblas
+from hetsched._engine.ffi import lib
 
-PLAIN = {"name": "c", "set": "plain"}
+pytestmark = pytest.mark.skipif(
+    openblas.of_numpy() is None, reason="NumPy's library is not OpenBLAS, or is ours"
+)
+
+
+@pytest.fixture
+def threads():
+    """The functions that set and get the number of threads, which is 2 before the test."""
+    number = openblas.of_numpy()
+    before = number.get()
+    number.set(2)
+    yield number.set, number.get
+    number.set(before)
+
+
+def test_threadpoolctl_sees_the_same_number(threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    set_threads, get_threads = threads
+    with threadpoolctl.threadpool_limits(1):
+        assert get_threads() == 1
+    assert get_threads() == 2
+
+    def seen():
+        return {
+            each["num_threads"]
+            for each in threadpoolctl.threadpool_info()
+            if "numpy.libs" in each["filepath"]
+        }
+
+    if wheel := seen():
+        assert wheel == {2}
+        assert openblas.on_one_thread(seen) == {1}
+
+
+def test_one_inside_and_as_before_after(threads):
+    _, get_threads = threads
+    seen = []
+
+    def call(x, y):
+        seen.append(get_threads())
+        if y:
+            openblas.on_one_thread(call, x, y - 1)
+        seen.append(get_threads())
+        return x + y
+
+    assert openblas.on_one_thread(call, 3, 1) == 4
+    assert seen == [1, 1, 1, 1]
+    assert get_threads() == 2
+
+
+def test_an_error_inside(threads):
+    _, get_threads = threads
+    with pytest.raises(ZeroDivisionError):
+        openblas.on_one_thread(lambda: 1 / 0)
+    assert get_threads() == 2
+
+
+def test_a_number_that_the_program_sets_meanwhile_stays(threads):
+    set_threads, get_threads = threads
+    openblas.on_one_thread(set_threads, 3)
+    assert get_threads() == 3
+
+
+def test_threads_of_the_program(threads):
+    """The last call that ends tells the number of before."""
+    _, get_threads = threads
+    begun, end, seen = threading.Barrier(5), threading.Event(), []
+
+    def call():
+        begun.wait()
+        end.wait()
+        seen.append(get_threads())
+
+    callers = [threading.Thread(target=openblas.on_one_thread, args=(call,)) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    begun.wait()
+    assert get_threads() == 1
+    end.set()
+    for caller in callers:
+        caller.join()
+    assert seen == [1] * 4
+    assert get_threads() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_of_a_fork_inside_has_the_number_of_before(threads):
+    _, get_threads = threads
+
+    def call():
+        if not (child := os.fork()):
+            os._exit(get_threads())
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert openblas.on_one_thread(call) == 2
 
 
 @pytest.mark.parametrize(
-    ("found", "limited", "platform", "chosen"),
+    ("ours", "numpys"),
     [
-        (PLAIN, True, "linux", ["openblas"]),
-        (PLAIN, False, "linux", []),
-        (PLAIN, False, "darwin", ["openblas"]),
-        ({"name": "c", "set": "neon"}, True, "linux", ["openblas"]),
-        ({"name": "c", "set": "avx2"}, True, "linux", []),
-        ({"name": "blis", "set": "generic"}, True, "linux", []),
+        (hs.eigvalsh, "eigvalsh"),
+        (hs.eigh, "eigh"),
+        (hs.svd, "svd"),
+        (hs.svdvals, "svd"),
+        (hs.cond, "svd"),
     ],
 )
-def test_the_default_is_an_openblas_that_can_be_limited(
-    monkeypatch, found, limited, platform, chosen
-):
-    pytest.importorskip("scipy")
-    selected = []
-    monkeypatch.setattr(kernels, "kernel", lambda: found)
-    monkeypatch.setattr(kernels, "_hand_in_openblas", lambda: limited)
-    monkeypatch.setattr(kernels, "use_kernel", selected.append)
-    monkeypatch.setattr(sys, "platform", platform)
-    kernels._choose_kernel()
-    assert selected == chosen
+def test_small_decompositions_have_one_thread(threads, monkeypatch, ours, numpys):
+    _, get_threads = threads
+    seen, call = [], getattr(np.linalg, numpys)
 
+    def counted(*given, **options):
+        seen.append(get_threads())
+        return call(*given, **options)
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "scipy_openblas_{}_num_threads",
-        "scipy_openblas_{}_num_threads64_",
-        "openblas_{}_num_threads64_",
-    ],
-)
-def test_the_functions_for_threads_by_every_name(name):
-    class Library:
-        pass
-
-    library = Library()
-    assert kernels._openblas_threads(library) == (0, 0)
-    functions = [
-        ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda count: None),
-        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
-    ]
-    setattr(library, name.format("set"), functions[0])
-    assert kernels._openblas_threads(library) == (0, 0)
-    setattr(library, name.format("get"), functions[1])
-    assert kernels._openblas_threads(library) == tuple(
-        ctypes.cast(function, ctypes.c_void_p).value for function in functions
-    )
-
-
-def test_scipys_threads_are_what_they_were():
-    cython_blas = pytest.importorskip("scipy.linalg.cython_blas")
-    addresses = kernels._openblas_threads(ctypes.CDLL(cython_blas.__file__))
-    if not all(addresses):
-        pytest.skip("SciPy has another BLAS")
-    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(addresses[0])
-    threads = ctypes.CFUNCTYPE(ctypes.c_int)(addresses[1])
-    before, kernel = threads(), kernels.kernel()["name"]
-    a = np.arange(300.0 * 300).reshape(300, 300) % 7
-    set_threads(2)
-    try:
-        kernels.use_kernel("openblas")
-        result = hs.matmul(a, a)
-        assert threads() == 2
-    finally:
-        kernels.use_kernel(kernel)
-        set_threads(before)
-    assert np.array_equal(result, a @ a)
+    monkeypatch.setattr(np.linalg, numpys, counted)
+    ours(np.eye(lib.HS__ONE_THREAD_ORDER))
+    assert seen == [1]

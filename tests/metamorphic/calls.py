@@ -53,6 +53,11 @@ def _sum_of(name: str) -> Callable[[Arguments, Any], None]:
     return honours
 
 
+def _order_is(given: Arguments, plan: hs.ReductionPlan) -> None:
+    assert plan.n == given["n"], f"the order is {plan.n}"
+    assert given["block"] in (None, plan.block), f"blocks of {plan.block} columns"
+
+
 def _size_is(names: Sequence[str]) -> Callable[[Arguments, Any], None]:
     def honours(given: Arguments, plan: Any) -> None:
         assert list(plan.shape) == [given[name] for name in names], f"the shape is {plan.shape}"
@@ -238,6 +243,16 @@ CALLS: dict[str, Call] = {
         others=("pattern", "cyclic", "contiguous"),
         useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0, "link_costs": 0.0},
         honours=_size_is(("m", "n")),
+    ),
+    "plan_reduction": Call(
+        hs.plan_reduction,
+        ("cycle_times", "panel_times"),
+        ("speeds",),
+        selector="owner",
+        workers=("cycle_times", "speeds", "panel_times"),
+        others=("greedy", "pattern", "cyclic", "contiguous"),
+        useless={"cycle_times": math.inf, "speeds": 0.0, "panel_times": 1.0},
+        honours=_order_is,
     ),
     "wavefront": Call(
         hs.wavefront,

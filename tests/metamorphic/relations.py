@@ -24,6 +24,10 @@ LEAST_TIME, MOST_TIME = 1e-60, 1e60  # between these a power of two more or less
 DEAR = 2.0**60  # times the longest of all: who is so slow, or so far, is of no use
 
 
+#: Planners with an argument `owner`.
+_FACTORS = ("plan_lu", "plan_factor", "plan_reduction")
+
+
 def check(call: str, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Any) -> None:
     """Assert what relates a planner's result to those of other inputs; nothing is said where the
     first takes long.
@@ -185,7 +189,7 @@ def _order(call: str, rules: Call, given: Arguments, again: Callable[..., Any], 
         for name in rules.workers
         if given[name] is not None
     }
-    if call in ("plan_lu", "plan_factor") and not isinstance(given["owner"], str):
+    if call in _FACTORS and not isinstance(given["owner"], str):
         if isinstance(given["owner"], hs.LuPattern | hs.LuGrid):
             return
         changes["owner"] = np.argsort(order)[np.asarray(given["owner"], int)]
@@ -255,9 +259,7 @@ def _useless(
         return
     if given.get("method") == "cannon":
         return  # the number of workers would be no square
-    if call in ("plan_lu", "plan_factor") and (
-        not isinstance(given["owner"], str) or given["block"] is None
-    ):
+    if call in _FACTORS and (not isinstance(given["owner"], str) or given["block"] is None):
         return  # the block depends on the number of workers
     numbers = [x for name in rules.workers for x in numbers_in(given[name]) if not math.isinf(x)]
     if not numbers or (
@@ -337,7 +339,7 @@ def _methods(
         except (hs.InfeasibleError, ValueError):  # not for this input
             continue
         validate(other)
-        if call in ("plan_lu", "plan_factor") and (other.block != plan.block):
+        if call in _FACTORS and other.block != plan.block:
             continue
         agree(plan, other, f"methods {asked!r} and {name!r}", rules.tolerance)
         found[name] = other

@@ -161,6 +161,7 @@ def samples() -> dict[type, Any]:
         hs.layers_star(100, [2e-4, 3e-4, 5e-4, 7e-4], [3e-4, 8e-4, 5e-4, 4e-4], "sccs"),
         hs.lu_grid(6, [1.0, 1.5, 2.0], link_cost=0.1),
         hs.lu_pattern(12, [3, 5, 8], period=5),
+        hs.plan_reduction(20, [3, 5, 8], block=3),
         hs.plan_lu(100, 100, [3, 5, 8], block=12, link_costs=0.5),
         hs.max_tasks(30, [5, 9, 7], send=1, receive=0.5, method="fastest"),
         hs.min_time(9, [5, 9, 7], send=1, receive=0.5),
@@ -199,6 +200,7 @@ FREE = {
     hs.FilesPlan: {"depth", "memory", "names", "peak", "pieces"},
     hs.LayersPlan: {"bound", "memory"},
     hs.FactorPlan: {"bound"},
+    hs.ReductionPlan: {"bound"},
     hs.MaxTasks: {"cycle_times", "T", "bound"},
     hs.MeshPlan: {
         "cycle_times",

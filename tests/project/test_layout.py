@@ -109,6 +109,17 @@ def test_files_call_each_other_without_circles():
         pytest.fail(" -> ".join(map(str, error.args[1])))
 
 
+def test_every_program_of_csrc_tests_is_built():
+    """A merge had dropped one from the list."""
+    lists = (ROOT / "csrc/tests/CMakeLists.txt").read_text(encoding="utf-8")
+    sets = re.findall(r"^set\((?:threaded|single) ([^)]*)\)", lists, re.M)
+    built = {name for names in sets for name in names.split()}
+    built |= set(re.findall(r"add_executable\(test_(\w+) ", lists))
+    programs = {path.stem.removeprefix("test_") for path in (ROOT / "csrc/tests").glob("test_*.c")}
+    assert programs - built == set()
+    assert len(programs) > 50
+
+
 def test_there_are_includes_to_look_at():
     found = list(includes())
     assert len(found) > 50

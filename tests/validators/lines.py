@@ -11,6 +11,7 @@ import numpy as np
 import oracles.factor_grid
 import oracles.grid
 import oracles.lu
+import oracles.reduction
 import oracles.wavefront
 
 import hetsched as hs
@@ -200,6 +201,53 @@ def _divides(
         panels = 0.0 if panels * q <= T else panels - T / q
         done += (T - spent) / t
     return panels <= 0 and done >= updates
+
+
+@judges(hs.ReductionPlan)
+def _reduction_plan(plan: hs.ReductionPlan) -> None:
+    times, panel_times = plan.cycle_times.tolist(), plan.panel_times.tolist()
+    p, owner = len(times), ints("owner", plan.owner)
+    assert all(0 <= w < p for w in owner), "an owner that does not exist"
+    counts = ints("counts", plan.counts, (p,))
+    assert counts == [owner.count(w) for w in range(p)], "counts are not those of owner"
+    dealt(counts, None, times)
+    assert len(oracles.reduction.edges(plan.n, plan.block)) == len(owner), "owners of other blocks"
+    rate = Fraction(FLOPS[plan.dtype]) / Fraction(10) ** 9
+    exact, slow = (
+        [None if math.isinf(t) else Fraction(t) * rate for t in each]
+        for each in (times, panel_times)
+    )
+    tasks = oracles.reduction.replay(plan.n, plan.block, owner, exact, slow)
+    assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks instead of {len(tasks)}"
+    kinds = ("panel", "product", "update")
+    for task, (kind, worker, panel, block, start, end, work) in zip(
+        plan.tasks.tolist(), tasks, strict=True
+    ):
+        assert task[:4] == (kinds.index(kind), worker, panel, block), f"a task is {task}"
+        same("start", task[4], float(start), CLOSE)
+        same("end", task[5], float(end), CLOSE)
+        same("flops", task[6], float(work) * FLOPS[plan.dtype], CLOSE)
+    same("makespan", plan.makespan, float(oracles.reduction.makespan(tasks)), CLOSE)
+    own, shared = (
+        sum((task[-1] for task in tasks if (task[0] == "panel") == panels), Fraction(0))
+        for panels in (True, False)
+    )
+    replayed(plan, end=None)
+    if plan.ideal > 1e-290:  # of a denormal number a rounding is much
+        flops = float(shared * rate), float(own * rate)
+        assert _divides(plan.ideal * (1 + CLOSE), *flops, times, panel_times), "ideal is too short"
+        assert not _divides(plan.ideal * (1 - CLOSE), *flops, times, panel_times), (
+            "ideal is too long"
+        )
+    assert plan.lower_bound >= min(plan.ideal, plan.makespan) * (1 - CLOSE), (
+        "the bound is below the ideal"
+    )
+    able = [w for w in range(p) if exact[w] is not None and slow[w] is not None]
+    if len(able) ** len(owner) <= 300:
+        least = oracles.reduction.best(
+            plan.n, plan.block, [exact[w] for w in able], [slow[w] for w in able]
+        )
+        assert plan.lower_bound <= float(least) * (1 + CLOSE), "the bound is above the best plan"
 
 
 @judges(hs.FactorPlan)

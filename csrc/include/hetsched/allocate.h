@@ -275,6 +275,79 @@ HS_API hs_status hs_factor_certificate(int32_t kind, int64_t m, int64_t n, int64
                                        int32_t grid, const hs_factor_costs *costs,
                                        const int *cancel, hs_certificate *certificate);
 
+/* A task in the reduction of a Hermitian matrix of order n to a band with `block` diagonals below the
+ * main one, by block columns that have workers (Bischof, Lang and Sun, ACM Trans. Math. Softw. 26,
+ * 2000).
+ *
+ * Panel k is block column k below the band. A QR factorisation I - V T V^H of it leaves a band, and
+ * both sides of the trailing matrix A, which are the blocks behind k, are multiplied by it:
+ * A - V Y^H - Y V^H + V X V^H with Y = A V T and X = T^H V^H Y. The workers meet twice for each
+ * panel:
+ *   product  each worker computes the rows of Y of its blocks
+ *   update   each worker updates the columns of its blocks from the diagonal on. The worker of block
+ *            k + 1 begins with this block, and factors it as the next panel
+ * There are max(n - 2, 0) / block panels and ceil(n / block) blocks, at most 46340. n and block <
+ * 2^31. X takes no time: it is small beside Y. */
+typedef enum hs_reduction_kind {
+    HS_REDUCTION_PANEL = 0,
+    HS_REDUCTION_PRODUCT = 1,
+    HS_REDUCTION_UPDATE = 2
+} hs_reduction_kind;
+
+typedef struct hs_reduction_task {
+    int32_t kind; /* hs_reduction_kind */
+    int32_t worker;
+    int32_t panel, block; /* of PANEL: equal; of the others: block > panel */
+    double start, end;
+    double work; /* multiply-adds */
+} hs_reduction_task;
+
+/* In all functions hs_reduction_x
+ *   cycle_times  [p] time per multiply-add, > 0; a worker with an infinite one gets nothing
+ *   panel_times  [p] the same in panels; infinite only for a worker that owns no panel; NULL: as
+ *                cycle_times
+ *   owner        [blocks] the worker of each block column
+ * HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED.
+ *
+ * hs_reduction_size counts the tasks and the blocks. */
+HS_API hs_status hs_reduction_size(int64_t n, int64_t block, int64_t *tasks, int32_t *blocks);
+
+/* Deals the blocks: from the last one back, each to the worker with which the step that it begins
+ * ends first; then single blocks are moved as long as that makes the makespan smaller.
+ *   owner  out
+ * Time O(blocks p) for each of up to blocks p moves that are tried in a round, up to 8 rounds and
+ * 2^26 in all; memory O(blocks + p). */
+HS_API hs_status hs_reduction_owners(int64_t n, int64_t block, int32_t p, const double *cycle_times,
+                                     const double *panel_times, const int *cancel, int32_t *owner);
+
+/* Computes when every task starts and ends.
+ *   makespan  out
+ *   tasks     [tasks of hs_reduction_size] out, may be NULL: in the order of the meetings, panels
+ *             right after the update of their block
+ * Time O(tasks + panels p), memory O(p). */
+HS_API hs_status hs_reduction_simulate(int64_t n, int64_t block, int32_t p,
+                                       const double *cycle_times, const double *panel_times,
+                                       const int32_t *owner, const int *cancel, double *makespan,
+                                       hs_reduction_task *tasks);
+
+/* Computes a lower bound on the makespan for all owners.
+ *   ideal  out, or NULL: the time of the work divided perfectly among the workers, which never meet
+ *   bound  out: at least `ideal`, and the sum over the meetings. A product takes at least the perfectly divided work, and
+ *          the time of the best division of its whole blocks (hs_distribute_prefix). An update takes
+ *          at least the perfectly divided work, and the time in which one worker updates the next
+ *          panel and factors it
+ * Time O(panels p log p + blocks log p), memory O(blocks + p). */
+HS_API hs_status hs_reduction_bound(int64_t n, int64_t block, int32_t p, const double *cycle_times,
+                                    const double *panel_times, const int *cancel, double *ideal,
+                                    double *bound);
+
+/* Certificate of owners: the makespan of hs_reduction_simulate with the bound of
+ * hs_reduction_bound. */
+HS_API hs_status hs_reduction_certificate(int64_t n, int64_t block, int32_t p,
+                                          const double *cycle_times, const double *panel_times,
+                                          const int32_t *owner, const int *cancel,
+                                          hs_certificate *certificate);
+
 /* LU of n x n square blocks, each owned by one worker: step k updates the blocks (i, j) with i, j >
  * k, which are equal and independent. In all functions hs_lu_grid_x, n is 1 .. HS_LU_GRID_MOST and
  *   cycle_times  [p] time to update a block, > 0, not NaN; a worker with an infinite one gets

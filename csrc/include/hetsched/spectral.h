@@ -111,5 +111,41 @@ typedef struct hs_least_squares {
 HS_API hs_status hs_run_least_squares(hs_pool *pool, hs_least_squares *squares,
                                       const hs_options *options, hs_trace *trace);
 
+/* The reduction A = Q B Q^H of a Hermitian n x n matrix to a band by a plan, in which each block of
+ * columns has a worker (hs_reduction_task).
+ *   block       columns of a block, and diagonals of B below the main one: a multiple of 16, and at
+ *               most the elements of 512 bytes
+ *   a, upper    as for hs_eigh
+ *   owner       [ceil(n / block)] the worker of each block
+ *   panel_pace  [p] seconds per multiply-add in panels, with pace; NULL: as in the other tasks
+ *   band        [(block + 1) x n] out: element (i, j) of B, for j <= i <= j + block, is at i - j + j
+ *               band_ld, as LAPACK stores lower bands; zero for i >= n
+ *   band_ld     >= block + 1
+ *   failed      as for hs_eigh; then band is not changed */
+typedef struct hs_reduction {
+    int32_t dtype;
+    int64_t n, block;
+    const void *a;
+    int64_t a_row_stride, a_col_stride;
+    int32_t upper;
+    const int32_t *owner;
+    const double *panel_pace;
+    void *band;
+    int64_t band_ld;
+    int32_t failed;
+} hs_reduction;
+
+/* Returns the columns of a block with which the reduction and what follows it take least time; 0 for
+ * an unknown dtype or a negative n. */
+HS_API int64_t hs_reduction_block(int64_t n, int32_t dtype);
+
+/* Reduces the matrix by the tasks of hs_reduction_simulate, in their order. options->pace is in
+ * seconds per flop. The box of an event is the index of its task. On the clock of the emulated
+ * platform the copy of the matrix takes no time. Memory for about 1.5 n^2 elements. The bits do not
+ * depend on the owners. HS_ERROR_VALUE, HS_ERROR_MEMORY, HS_ERROR_CANCELLED (the band is undefined),
+ * and the errors of the pool. */
+HS_API hs_status hs_run_reduction(hs_pool *pool, hs_reduction *reduction, const hs_options *options,
+                                  hs_trace *trace);
+
 HS_C_END
 #endif
