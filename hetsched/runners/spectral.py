@@ -146,7 +146,8 @@ def eigenvectors(
         values, vectors = np.empty(a.shape[:-1], _real(a)), np.empty(a.shape, a.dtype)
         failed = spectral.eigh_stack(threads, a, not lower, values, vectors, engine.Poll())
         if failed.any():
-            values[failed], vectors[failed] = numpy(a[failed])
+            by_numpy = _by_numpy(np.linalg.eigh, a[failed], "L" if lower else "U")
+            values[failed], vectors[failed] = by_numpy
         return values[..., first : first + count], vectors[..., first : first + count]
     if a.shape[-1] < tuning.SPECTRAL_ORDER:
         return numpy(a)
