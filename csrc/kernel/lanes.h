@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A group in memory of the caller, whose arrays begin at multiples of the size of a vector.
+/* A group in memory of the caller, with arrays that begin at multiples of the size of a vector.
  *   m, n     of each matrix, m >= n >= 1; for eigenvalues m == n
  *   a        [parts][m][n] vectors, the matrices; overwritten
  *   u        [parts][m][n] vectors out: the eigenvectors, or the left singular vectors, one in each

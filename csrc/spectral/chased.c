@@ -203,7 +203,7 @@ static void apply_block(worker_state *w, const parallelogram *b, const char *t, 
         w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_BYTES, step,
                     w->product + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
     }
-    /* turned <- T product, where the rows of T begin on the diagonal and those of T^H end there */
+    /* turned <- T product, where the rows of T begin on the diagonal and the rows of T^H end there */
     for (int64_t i = 0; i < size; i += SKIPPED) {
         const int64_t own = hs__min(SKIPPED, size - i);
         const int64_t first = adjoint ? 0 : i, end = adjoint ? i + own : size;
@@ -260,7 +260,7 @@ static void form_triangles(void *context, int32_t task, hs__walk *walk)
 }
 
 /* Multiplies a slice by some groups. Tasks that multiply by later groups come first, and go through
- * all slices; for the adjoint those of earlier groups. */
+ * all slices; for the adjoint, of earlier groups. */
 static void multiply_slice(void *context, int32_t task, hs__walk *walk)
 {
     const multiplication *m = context;
@@ -292,7 +292,7 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
     hs__phase_raise(walk, counter_of(m, slice), before + groups_together(x));
 }
 
-/* Multiplies a few columns by all reflectors, one sweep after the other. Those of a sweep act on
+/* Multiplies a few columns by all reflectors, one sweep after the other. The reflectors of a sweep act on
  * different rows. */
 static void multiply_few(void *context, int32_t task, hs__walk *walk)
 {

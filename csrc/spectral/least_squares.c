@@ -1,6 +1,6 @@
 /* Least squares by singular values. The matrix goes through the stages of the decomposition
  * (svd.c), and the right-hand sides through the adjoint of each stage, so that no singular vectors
- * of the matrix are formed: only those of the bidiagonal matrix.
+ * of the matrix are formed, only vectors of the bidiagonal matrix.
  *
  * The stages decompose J, which is A or, if A has more columns than rows, its adjoint. From
  * J = U S V^H the solutions are

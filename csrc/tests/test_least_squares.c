@@ -182,7 +182,7 @@ CHECK_ORACLE void check_solutions(const linear_system *s, const hs_least_squares
     CHECK(worst <= allowed * sqrt((double)(s->m + 1)));
 }
 
-/* V^H has orthonormal rows, and the rows of V^H A^H A are those of V^H times the squares of the
+/* V^H has orthonormal rows, and the rows of V^H A^H A are the rows of V^H times the squares of the
  * values. */
 CHECK_ORACLE void check_vectors(const linear_system *s)
 {

@@ -203,7 +203,7 @@ static void free_reduction(reduction *r)
     free(r->band);
 }
 
-/* The trace, and the square of the Frobenius norm, of a Hermitian matrix whose element (i, j), i >=
+/* The trace, and the square of the Frobenius norm, of a Hermitian matrix with element (i, j), i >=
  * j, is at i row + j col + first. */
 CHECK_ORACLE void add_up(const char *x, int dtype, int64_t n, int64_t reach, int64_t row,
                          int64_t col, double *sums)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+import numpy.linalg  # noqa: F401  # loads the module with its LAPACK
 
 from .ffi import ffi
 
@@ -61,11 +64,9 @@ def of_numpy() -> _Number | None:
     """
     import ctypes
 
-    from numpy.linalg import _umath_linalg
-
     if hasattr(ctypes.CDLL(None), "hetsched_blas_get_num_threads"):
         return None
-    library = ctypes.CDLL(_umath_linalg.__file__)
+    library = ctypes.CDLL(sys.modules["numpy.linalg._umath_linalg"].__file__)
     set_threads, get_threads = thread_functions(library)
     if not set_threads:
         return None
