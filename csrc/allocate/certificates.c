@@ -1,5 +1,6 @@
 /* Certificates of plans in one dimension, and the lower bound of factorisations by blocks of
  * columns. */
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -93,39 +94,52 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */
 
+/* With u = unit / time and q = panel time of a worker, the bound of worker k, whose ratio is r, is
+ * (updates + r panels) / (sum of u of the workers after it + r sum of 1 / q of the others), both
+ * multiplied by unit: r unit = q u. The fastest worker's u is 1, so that no sum vanishes. Bounds out
+ * of the range of normal numbers are left out, and all of the workers if ratios are so small that
+ * their order is lost: the other bounds hold without them. */
 hs_status hs__perfect_division_time(int32_t p, const double *times, const double *panel_times,
                                     double updates, double panels, double unit, double *least)
 {
     double *ratio = malloc((size_t)p * sizeof *ratio);
-    double rest = 0.0;
-    double all_panels = 0.0;
-    double before = 0.0;
     int32_t *order = malloc((size_t)p * sizeof *order);
+    double panel_unit = INFINITY;
+    double all_panels = 0.0;
+    double rest = 0.0;
+    double before = 0.0; /* of panel_unit / q */
+    bool ordered = true;
     for (int32_t i = 0; i < p && ratio; i++) {
         /* a worker that does no updates does nothing */
         ratio[i] = isfinite(times[i]) ? panel_times[i] / times[i] : INFINITY;
-        if (isfinite(times[i])) {
-            rest += unit / times[i];
-            all_panels += unit / panel_times[i];
-        }
+        if (!isfinite(times[i])) continue;
+        rest += unit / times[i];
+        panel_unit = fmin(panel_unit, panel_times[i]);
+        ordered &= ratio[i] >= DBL_MIN;
     }
+    for (int32_t i = 0; i < p; i++)
+        if (isfinite(times[i])) all_panels += panel_unit / panel_times[i];
     const hs_status status = ratio && order ? hs__sort(p, ratio, order) : HS_ERROR_MEMORY;
     if (status) {
         free(ratio);
         free(order);
         return status;
     }
-    *least = updates / rest;
-    if (panels > 0.0) *least = fmax(*least, panels / all_panels);
+    *least = updates / rest * unit;
+    if (panels > 0.0 && isfinite(panel_unit))
+        *least = fmax(*least, panels / all_panels * panel_unit);
     /* the workers before k are better at panels, the workers after it at updates */
-    for (int32_t k = 0; k < p && isfinite(ratio[order[k]]); k++) {
+    for (int32_t k = 0; ordered && k < p && isfinite(ratio[order[k]]); k++) {
         const int32_t i = order[k];
-        rest -= unit / times[i];
-        before += unit / panel_times[i];
-        const double together = ratio[i] * before + fmax(rest, 0.0);
-        if (isfinite(together)) *least = fmax(*least, (updates + ratio[i] * panels) / together);
+        const double u = unit / times[i];
+        const double q = panel_times[i];
+        rest -= u;
+        before += panel_unit / q;
+        if (!isnormal(u) || !isnormal(panel_unit / q)) continue;
+        const double together = u * (q / panel_unit) * before + fmax(rest, 0.0);
+        const double bound = (updates * unit + q * u * panels) / together;
+        if (isfinite(together) && isfinite(bound)) *least = fmax(*least, bound);
     }
-    *least *= unit;
     free(ratio);
     free(order);
     return HS_OK;

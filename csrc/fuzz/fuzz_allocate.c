@@ -1,4 +1,5 @@
-/* Fuzz harness of allocation: counts, profiles, prefixes, LU by blocks and on grids, wavefronts. */
+/* Fuzz harness of allocation: counts, profiles, prefixes, LU by blocks and on grids, wavefronts,
+ * reductions. */
 #include "bytes.h"
 
 enum { MOST_P = 8 };
@@ -430,5 +431,50 @@ static void wavefront(bytes *in)
     if (!planned) HOLDS(proof->bound <= proof->value);
 }
 
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static void reduction(bytes *in)
+{
+    const int any = take_byte(in) > 240;
+    const int64_t n = draw_size(in, any, 60);
+    const int64_t block = any ? draw_extreme(in) : 1 + draw_small(in, 12);
+    const int32_t p = draw_small(in, 5);
+    int64_t *tasks = new_output(in, sizeof *tasks);
+    int32_t *blocks = new_output(in, sizeof *blocks);
+    hs_status status = hs_reduction_size(n, block, tasks, blocks);
+    planner_status(in, status, 0);
+    if (status) return;
+    HOLDS(*blocks >= 0 && *blocks <= 46340 && *tasks >= 0);
+    if (*blocks > 64) return;
+    const double *t = draw_values(in, p, taste_of(in));
+    const double *panels = NULL;
+    if (pick_below(in, 2)) panels = draw_values(in, p, taste_of(in));
+    next_call(in);
+    const size_t count = (size_t)*blocks;
+    int32_t *owner = new_output(in, count * sizeof *owner);
+    status = hs_reduction_owners(n, block, p, t, panels, NULL, owner);
+    planner_status(in, status, 0);
+    if (status) return;
+    for (size_t j = 0; j < count; j++)
+        HOLDS(owner[j] >= 0 && owner[j] < p && isfinite(t[owner[j]]));
+    next_call(in);
+    double *makespan = new_output(in, sizeof *makespan);
+    hs_reduction_task *task = new_output(in, (size_t)*tasks * sizeof *task);
+    HOLDS(hs_reduction_simulate(n, block, p, t, panels, owner, NULL, makespan, task) == HS_OK);
+    double last = 0.0;
+    for (int64_t k = 0; k < *tasks; k++) {
+        HOLDS(task[k].worker == owner[task[k].block] && task[k].block >= task[k].panel);
+        HOLDS(task[k].end >= task[k].start && task[k].work > 0.0);
+        last = fmax(last, task[k].end);
+    }
+    HOLDS(last == *makespan);
+    double ideal = -1.0;
+    double bound = -1.0;
+    status = hs_reduction_bound(n, block, p, t, panels, NULL, &ideal, &bound);
+    /* of a denormal number a rounding is much */
+    HOLDS(status == HS_OK && ideal <= bound * (1 + 1e-9));
+    HOLDS(bound <= *makespan * (1 + 1e-9) + 1e-290);
+}
+
 HARNESS(distribute, distribute_after, distribute_batch, distribute_profile, prefix, pattern_profile,
-        lu, grid, wavefront)
+        lu, grid, wavefront, reduction)
