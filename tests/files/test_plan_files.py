@@ -95,6 +95,11 @@ def _factor(kind: str, n: int) -> Callable[[hs.Pool, Any], Any]:
     return calls[kind]
 
 
+def _reduction(n: int) -> Callable[[hs.Pool, Any], Any]:
+    x = np.random.default_rng(2).standard_normal((n, n))
+    return lambda pool, plan: pool.run(plan, x + x.T)
+
+
 def _sweep(pool: hs.Pool, plan: Any) -> Any:
     image = np.random.default_rng(3).standard_normal((12, 18))
     return pool.sweep(plan, image, hs.Stencil([[0, 0.5, 0], [0.25, 0.25, 0], [0, 0, 0]]))
@@ -135,6 +140,8 @@ def _subjects() -> Iterator[Subject]:
         two,
         _factor("cholesky", 40),
     )
+    yield Subject(hs.plan_reduction(50, star, block=16), star, _reduction(50))
+    yield Subject(hs.plan_reduction(40, two, panel_times=[1.0, 2.0]), two, _reduction(40))
     yield Subject(
         hs.plan_factor(30, 30, [1, 2, 3, 4], owner=hs.lu_grid(5, [1, 2, 3, 4])),
         hs.Platform.star([1, 2, 3, 4]),

@@ -31,7 +31,8 @@ def integers(shape):
 
 
 def test_every_plan_of_a_pool_has_a_function():
-    for kind in plans._KINDS:
+    """But plans for workers that share the memory of the matrix."""
+    for kind in plans._KINDS.keys() - {hs.ReductionPlan}:
         assert any(issubclass(kind, known) and "hs.mpi." in use for known, use in kinds._USE), kind
 
 
