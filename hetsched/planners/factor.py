@@ -20,6 +20,7 @@ from .factor_profile import deal_by_profiles, mean_update_times, workers_of
 from .lu_grid import LuGrid
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
 from .lu_profile import Profiles, columns_right
+from .timed_tasks import TimedTasks
 
 #: A method of `lu_pattern`, its result, or the worker of each block of columns; a result of
 #: `lu_grid`, or the worker of each block.
@@ -34,7 +35,7 @@ _TASK = np.dtype([(name, allocate.FACTOR_TASK[name]) for name in _FIELDS] + [("f
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FactorPlan(Plan):
+class FactorPlan(TimedTasks, Plan):
     """Which worker factors and updates which block of columns of a factorisation, and when.
 
     Attributes
@@ -183,11 +184,6 @@ class FactorPlan(Plan):
         """
         return max(1, int(self.owner.shape[-1]))
 
-    @property
-    def efficiency(self) -> float:
-        """Time of perfectly divided work / makespan."""
-        return self.ideal / self.makespan if self.makespan > 0 else 1.0
-
     def step_table(self) -> str:
         """The steps as text, one per line.
 
@@ -216,25 +212,6 @@ class FactorPlan(Plan):
         rows.append(("all", "0", f"{self.makespan:.4g}", "", *own, f"{self.efficiency:.1%}"))
         return table(rows, ">")
 
-    @cached_property
-    def flops(self) -> NDArray[np.float64]:
-        """(p,) flops of each worker."""
-        return check.frozen(
-            np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(
-                np.float64
-            )
-        )
-
-    def _load(self) -> Any:
-        """Gigaflops of each worker."""
-        return self.flops / UNIT
-
-    def _busy(self) -> NDArray[np.float64]:
-        tasks = self.tasks
-        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(
-            np.float64
-        )
-
     def label(self, panel: int, block: int) -> str:
         """Text for a task.
 
@@ -256,16 +233,6 @@ class FactorPlan(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same owners, with the same speeds in all steps."""
         times = platform.per(Unit.gigaflop(), "cycle_times: plan_factor").cycle_times
-        with np.errstate(over="ignore", invalid="ignore"):
-            panels = (
-                None
-                if np.array_equal(self.panel_times, self.cycle_times)
-                else times * (self.panel_times / self.cycle_times)
-            )
-        if panels is not None and not (panels > 0.0).all():
-            raise ValueError(
-                "platform gives work to a worker that had none, but its panel time is not known"
-            )
         return plan_factor(
             *self.shape,
             platform,
@@ -273,7 +240,7 @@ class FactorPlan(Plan):
             owner=self.owner,
             block=self.block,
             dtype=self.dtype,
-            panel_times=panels,
+            panel_times=self._panel_times_on(times),
             look_ahead=self.look_ahead,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,9 +13,10 @@ from .._base import check, schema
 from .._engine import allocate, spectral
 from .._engine.dtypes import DTYPES, flops_per_update
 from ..plan import Plan, Step, certified
-from ..platform import UNIT, Platform, Unit, whose
+from ..platform import Platform, Unit, whose
 from .factor import checked_panel_times, per_update
 from .lu_pattern import PATTERNS, LuPattern, lu_pattern
+from .timed_tasks import TimedTasks
 
 if TYPE_CHECKING:
     Owner = str | LuPattern | ArrayLike
@@ -30,7 +30,7 @@ _PANEL = next(k for k, name in allocate.REDUCTION_KINDS.items() if name == "pane
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReductionPlan(Plan):
+class ReductionPlan(TimedTasks, Plan):
     """Which worker does which tasks of a reduction to a band, and when.
 
     Attributes
@@ -101,30 +101,6 @@ class ReductionPlan(Plan):
         if (self.tasks["start"] > self.tasks["end"]).any():
             raise ValueError("tasks['start'] must be at most tasks['end']")
 
-    @property
-    def efficiency(self) -> float:
-        """Time of perfectly divided work / makespan."""
-        return self.ideal / self.makespan if self.makespan > 0 else 1.0
-
-    @cached_property
-    def flops(self) -> NDArray[np.float64]:
-        """(p,) flops of each worker."""
-        return check.frozen(
-            np.bincount(self.tasks["worker"], self.tasks["flops"], len(self.names)).astype(
-                np.float64
-            )
-        )
-
-    def _load(self) -> Any:
-        """Gigaflops of each worker."""
-        return self.flops / UNIT
-
-    def _busy(self) -> NDArray[np.float64]:
-        tasks = self.tasks
-        return np.bincount(tasks["worker"], tasks["end"] - tasks["start"], len(self.names)).astype(
-            np.float64
-        )
-
     def label(self, task: int) -> str:
         """Text for a task.
 
@@ -144,21 +120,13 @@ class ReductionPlan(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same owners, with other speeds."""
         times = platform.per(Unit.gigaflop(), "cycle_times: plan_reduction").cycle_times
-        panels = None
-        if not np.array_equal(self.panel_times, self.cycle_times):
-            with np.errstate(over="ignore", invalid="ignore"):
-                panels = times * (self.panel_times / self.cycle_times)
-            if not (panels > 0.0).all():
-                raise ValueError(
-                    "platform gives work to a worker that had none, but its panel time is not known"
-                )
         return plan_reduction(
             self.n,
             platform,
             owner=self.owner,
             block=self.block,
             dtype=self.dtype,
-            panel_times=panels,
+            panel_times=self._panel_times_on(times),
         )
 
     def steps(self) -> list[Step]:
