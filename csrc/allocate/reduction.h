@@ -13,13 +13,19 @@ typedef struct hs__reduction_blocks {
     int32_t panels, count;
 } hs__reduction_blocks;
 
+/* Returns the number of panels: block columns with at least two rows below the band. */
+static inline int64_t hs__reduction_panels(int64_t n, int64_t block)
+{
+    return hs__max(n - 2, 0) / block;
+}
+
 /* Returns 0 for numbers out of their ranges. */
 static inline int hs__reduction_blocks_init(hs__reduction_blocks *b, int64_t n, int64_t block)
 {
     if (n < 0 || n > INT32_MAX || block < 1 || block > INT32_MAX) return 0;
     const int64_t count = hs__ceil_div(n, block);
     if (count > 46340) return 0;
-    *b = (hs__reduction_blocks){n, block, (int32_t)(hs__max(n - 2, 0) / block), (int32_t)count};
+    *b = (hs__reduction_blocks){n, block, (int32_t)hs__reduction_panels(n, block), (int32_t)count};
     return 1;
 }
 

@@ -23,7 +23,7 @@ int64_t hs__hermitian_width(int32_t dtype, int64_t n, int vectors)
     return dtype == HS_FLOAT32 || (vectors && n > 1000) ? 64 : 32;
 }
 
-int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__max(n - 2, 0) / width; }
+int64_t hs__hermitian_panels(int64_t n, int64_t width) { return hs__reduction_panels(n, width); }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
