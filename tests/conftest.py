@@ -27,7 +27,7 @@ sys.dont_write_bytecode = False
 # The number of examples is that of the profile, unless a test needs another. With few, in "make
 # test", they are the same in each run.
 settings.register_profile("all", deadline=None, max_examples=200)
-settings.register_profile("few", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("few", deadline=None, max_examples=15, derandomize=True)
 settings.load_profile(many("all", "few"))
 
 # a failure in it shows its values, as those of tests do

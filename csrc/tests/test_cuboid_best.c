@@ -33,7 +33,7 @@ static void known_cost(void)
 /* Every method: boxes of the right volumes, the cost of the stage, a bound below it. */
 static void methods(void)
 {
-    for (int round = 0; round < CHECK_MANY(60, 10); round++) {
+    for (int round = 0; round < CHECK_MANY(60, 5); round++) {
         const int32_t p = round % 10 == 9 ? 12 : 1 + (int32_t)check_random(6);
         double volumes[MAX], boxes[6 * MAX], cost;
         double total = 0;

@@ -107,7 +107,7 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
 
 static void every_tree(void)
 {
-    for (int round = 0; round < CHECK_MANY(100, 12); round++) {
+    for (int round = 0; round < CHECK_MANY(100, 6); round++) {
         double volumes[6], faces[3], cost;
         int32_t tree[11], length;
         int32_t p = round < 8 ? 6 : 2 + round % 4;
@@ -167,7 +167,7 @@ static void close_to_the_bound(void)
 
 static void random_volumes(void)
 {
-    for (int round = 0; round < CHECK_MANY(25, 5); round++) {
+    for (int round = 0; round < CHECK_MANY(25, 3); round++) {
         double volumes[MAX], faces[3], exact, found, searched;
         int32_t tree[2 * MAX], length;
         int32_t p = 1 + (int32_t)check_random(10);

@@ -397,7 +397,7 @@ int main(void)
     const int size_count = (int)(sizeof sizes / sizeof *sizes);
     hs_pool *alone = NULL;
     CHECK(hs_pool_create(1, NULL, &alone) == HS_OK);
-    for (int p = 1; p <= 4; p += p > 1 ? CHECK_MANY(1, 2) : 1) {
+    for (int p = 1; p <= 4; p += p > 1 ? CHECK_MANY(1, 3) : 1) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, NULL, &pool) == HS_OK)) continue;
         for (int dtype = HS_FLOAT32; dtype <= HS_FLOAT64; dtype++)

@@ -605,8 +605,8 @@ int main(void)
     check_random_shapes(pools);
     check_values(pools[1]);
     for (int i = 0; i < POOLS; i++) check_cancel(pools[i]);
-    check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 300), CHECK_MANY(600, 250), 48, 1, 1);
-    check_chase(pools, POOLS, HS_FLOAT64, CHECK_MANY(400, 250), 48, 0, 1);
+    check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 200), CHECK_MANY(600, 150), 48, 1, 1);
+    check_chase(pools, POOLS, HS_FLOAT64, CHECK_MANY(400, 150), 48, 0, 1);
     for (sets = LEAST_SET; sets < 2; sets++) check_shapes(pools, CHECK_MANY(200, 60));
     for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
     return check_result();

@@ -207,8 +207,8 @@ static void check_reductions(hs_pool *const *pools)
 /* Panels enough for several phases of the way back. */
 static void check_late(hs_pool *const *pools)
 {
-    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 200), 16, 0, NULL);
-    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 120), 32, 0, NULL);
+    check_reduction(pools, HS_FLOAT64, CHECK_MANY(400, 140), 16, 0, NULL);
+    check_reduction(pools, HS_COMPLEX128, CHECK_MANY(300, 100), 32, 0, NULL);
 }
 
 /* Blocks as wide as a slice, and narrower ones; the last block may be narrow, or a whole one. */

@@ -93,7 +93,7 @@ static void test_methods(void)
                                       HS_MATMUL_CONTIGUOUS};
     static const int32_t linked[] = {HS_MATMUL_COLUMNS,    HS_MATMUL_ROWS,  HS_MATMUL_RECTANGLES,
                                      HS_MATMUL_CONTIGUOUS, HS_MATMUL_NODES, HS_MATMUL_PARTITION};
-    for (int round = 0; round < CHECK_MANY(100, 8); round++) {
+    for (int round = 0; round < CHECK_MANY(100, 4); round++) {
         hs_matmul x = product_of(2 + check_random(30), 2 + check_random(30), 1 + check_random(30));
         x.links = round % 2 ? links : NULL;
         x.parallel = round / 2 % 2;

@@ -72,10 +72,14 @@ def test_as_the_library_behind(ours, data, letter, routine, shape, missing, cols
         near(rest, np.linalg.norm(wide(expected[4]), axis=0), letter, 4 * m, 10)
 
 
+#: Exponents of the scales of the matrix and of the right sides.
+SCALES = [(1, 0), (-1, 0), (0, 1), (0, -1), (-1, -1), (1, 1)]
+
+
 @pytest.mark.parametrize("routine", ROUTINES)
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("shape", [(60, 60), (200, 40), (40, 200), (60, 50)])
-@pytest.mark.parametrize("powers", [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)])
+@pytest.mark.parametrize("powers", many(SCALES, SCALES[::2]))
 def test_very_small_and_large_numbers(ours, routine, letter, shape, powers):
     lapack, rng = Lapack(ours, "wheel64"), np.random.default_rng(1)
     large = 900 if letter in "dz" else 100
