@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import groupby
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -23,7 +25,10 @@ from ._base.replace import replace_file
 
 
 class Event(NamedTuple):
-    """An interval of a worker's time, [start, end); kind is "compute", "transfer" or "wait"."""
+    """An interval of a worker's time, [start, end).
+
+    kind is "compute", "transfer" or "wait"; what says for what it waits, if the run recorded that.
+    """
 
     worker: int
     kind: str
@@ -99,6 +104,9 @@ class Trace(Frozen, Drawn):
     ) -> Trace:
         """Make a trace of the given steps; all other time is waiting.
 
+        Steps of kind "wait" say for what the worker waits. They count where the worker neither
+        computes nor transfers.
+
         Parameters
         ----------
         steps : iterable of (worker, kind, start, end, what)
@@ -111,20 +119,19 @@ class Trace(Frozen, Drawn):
         workers = check.entries("workers", workers, "a sequence of names")
         rates = _per_worker("speeds", speeds, len(workers))
         busy: list[list[Event]] = [[] for _ in workers]
+        waits: list[list[Event]] = [[] for _ in workers]
         for i, step in enumerate(check.entries("steps", steps, "a sequence of steps")):
             event = _event(i, step, len(workers))
-            busy[event.worker].append(event)
-        makespan = max((e.end for own in busy for e in own), default=0.0)
+            (waits if event.kind == "wait" else busy)[event.worker].append(event)
+        makespan = max((e.end for own in (*busy, *waits) for e in own), default=0.0)
         events: list[Event] = []
         for worker, own in enumerate(busy):
-            now = 0.0
-            for event in sorted(own, key=lambda e: (e.start, e.end)):
-                if event.start > now:
-                    events.append(Event(worker, "wait", now, event.start, ""))
+            now, reasons = 0.0, deque(sorted(waits[worker], key=_interval))
+            for event in sorted(own, key=_interval):
+                events += _gap(worker, now, event.start, reasons)
                 events.append(event)
                 now = max(now, event.end)
-            if now < makespan:
-                events.append(Event(worker, "wait", now, makespan, ""))
+            events += _gap(worker, now, makespan, reasons)
         return cls(
             tuple(events),
             tuple(workers),
@@ -166,6 +173,42 @@ class Trace(Frozen, Drawn):
             if event.kind == kind:
                 sums[event.worker] += event.end - event.start
         return tuple(sums)
+
+    def profile(self) -> dict[str, tuple[float, ...]]:
+        """Time of each worker by what it did. The times of a worker add up to the makespan.
+
+        Returns
+        -------
+        dict of tuple of float
+            "compute"; "transfer", without the time in which the worker also computed; "wait for
+            ..." for each thing that workers waited for, without its number; "wait" for the rest.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> steps = [(0, "compute", 0.0, 4.0, ""), (1, "compute", 3.0, 5.0, "")]
+        >>> steps += [(1, "transfer", 1.0, 4.0, ""), (0, "wait", 4.0, 5.0, "panel 2")]
+        >>> profile = hs.Trace.from_steps(steps, ["A", "B"], kind="real", speeds=[1, 1]).profile()
+        >>> profile["compute"], profile["transfer"]
+        ((4.0, 2.0), (0.0, 2.0))
+        >>> profile["wait for panel"], profile["wait"]
+        ((1.0, 0.0), (0.0, 1.0))
+        """
+        found = {"compute": [0.0] * len(self.workers), "transfer": [0.0] * len(self.workers)}
+        for worker, own in groupby(self.events, lambda e: e.worker):
+            busy: list[Event] = []
+            for event in own:
+                if event.kind != "wait":
+                    busy.append(event)
+                    continue
+                what = event.what.rstrip(" 0123456789")
+                name = f"wait for {what}" if what else "wait"
+                sums = found.setdefault(name, [0.0] * len(self.workers))
+                sums[worker] += event.end - event.start
+            found["compute"][worker] = _covered(e for e in busy if e.kind == "compute")
+            found["transfer"][worker] = _covered(busy) - found["compute"][worker]
+        rest = {"wait": found.pop("wait")} if "wait" in found else {}
+        return {name: tuple(sums) for name, sums in (found | rest).items()}
 
     @cached_property
     def finish(self) -> tuple[float, ...]:
@@ -329,6 +372,40 @@ def cores_text(trace: Trace) -> str:
     had = sum(s * t for s, t in zip(trace.core_share, times, strict=True))
     share = had / sum(times) if sum(times) > 0.0 else 1.0
     return f", the workers had at most {share:.0%} of their cores" if share < _WHOLE else ""
+
+
+def _interval(event: Event) -> tuple[float, float]:
+    return event.start, event.end
+
+
+def _gap(worker: int, start: float, end: float, reasons: deque[Event]) -> Iterator[Event]:
+    """The waits in [start, end), which is divided where the reason changes.
+
+    Reasons that are over at the end are removed. They are sorted; where two overlap, the first one
+    counts.
+    """
+    while start < end and reasons:
+        reason = reasons[0]
+        begin, until = max(reason.start, start), min(reason.end, end)
+        if begin < until:
+            if start < begin:
+                yield Event(worker, "wait", start, begin, "")
+            yield Event(worker, "wait", begin, until, reason.what)
+            start = until
+        if reason.end > end:
+            break
+        reasons.popleft()
+    if start < end:
+        yield Event(worker, "wait", start, end, "")
+
+
+def _covered(events: Iterable[Event]) -> float:
+    """The time in which at least one of the events goes on; they are sorted by start."""
+    sum_, now = 0.0, 0.0
+    for event in events:
+        sum_ += max(event.end - max(event.start, now), 0.0)
+        now = max(now, event.end)
+    return sum_
 
 
 def _event(i: int, step: Any, workers: int) -> Event:

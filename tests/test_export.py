@@ -7,6 +7,8 @@ import random
 import shlex
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hetsched as hs
 from hetsched.trace import Event, Trace, lanes
@@ -54,6 +56,45 @@ def test_overlap_is_recognised(sequential, overlapping):
     assert not sequential.overlapped
     assert overlapping.overlapped
     assert not hs.simulate(hs.distribute(78, [3, 5, 8])).overlapped
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.sampled_from(["compute", "transfer", "wait"]),
+            st.integers(0, 30),
+            st.integers(0, 6),
+            st.sampled_from(["panel 3", "panel 12", "L 4", ""]),
+        )
+    )
+)
+def test_profile_says_what_each_worker_did_at_each_time(given_steps):
+    steps = [(w, kind, float(t), float(t + long), what) for w, kind, t, long, what in given_steps]
+    trace = make(steps, ["A", "B", "C"])
+    end = max((step[3] for step in steps), default=0.0)
+    assert trace.makespan == end
+    expected = {}
+    for worker in range(3):
+        for time in range(int(end)):  # a whole unit of time is of one kind
+            going = [s for s in steps if s[0] == worker and s[2] <= time < s[3]]
+            kinds = {kind for _, kind, *_ in going}
+            waits = sorted((s for s in going if s[1] == "wait"), key=lambda s: s[2:4])
+            name = next((kind for kind in ("compute", "transfer") if kind in kinds), "wait")
+            if name == "wait" and len(waits) == 1 and waits[0][4]:
+                name += f" for {waits[0][4].split()[0]}"
+            elif len(waits) > 1:
+                name = "any" if name == "wait" else name
+            expected[worker, name] = expected.get((worker, name), 0) + 1
+    profile = trace.profile()
+    for worker in range(3):
+        assert sum(times[worker] for times in profile.values()) == end
+        for name, times in profile.items():
+            unclear = expected.get((worker, "any"), 0) if name.startswith("wait") else 0
+            least = expected.get((worker, name), 0)
+            assert least <= times[worker] <= least + unclear
+    gaps = [e for e in trace.events if e.kind == "wait"]
+    assert all(a.end <= b.start for a, b in itertools.pairwise(gaps) if a.worker == b.worker)
 
 
 def test_lanes_hold_all_events_once_and_never_two_at_a_time(trace):

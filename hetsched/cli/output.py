@@ -42,15 +42,16 @@ def require_picture(option: str, path: str, *others: str) -> None:
 
 
 def require_trace(option: str, path: str) -> None:
-    """See `require_output`. Also raise if the suffix belongs to no trace format."""
+    """See `require_output`. Also raise if the suffix belongs to no trace or picture format."""
     require_output(option, path)
-    if Path(path).suffix not in _TRACES:
-        raise ValueError(f"{option} must end in {', '.join(_TRACES)}, got {path!r}")
+    if Path(path).suffix not in (*_TRACES, *FORMATS):
+        raise ValueError(f"{option} must end in {', '.join((*_TRACES, *FORMATS))}, got {path!r}")
 
 
 def write_trace(trace: Trace, path: str) -> None:
-    """Write a trace in the format of the file's suffix."""
-    getattr(trace, _TRACES[Path(path).suffix])(path)
+    """Write a trace, or a picture of it, in the format of the file's suffix."""
+    suffix = Path(path).suffix
+    getattr(trace, "save_plot" if suffix in FORMATS else _TRACES[suffix])(path)
 
 
 def worker_table(plan: ProductPlan, trace: Trace) -> str:

@@ -114,7 +114,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv",
+        help="write the trace: .json (Perfetto), .html (a browser), .paje, .csv or a picture",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the times of each worker as JSON"

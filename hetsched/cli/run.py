@@ -85,7 +85,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument(
         "--trace",
         metavar="FILE",
-        help="write the trace: .json (Perfetto), .html (a browser), .paje or .csv",
+        help="write the trace: .json (Perfetto), .html (a browser), .paje, .csv or a picture",
     )
     run.set_defaults(command=_run)
 

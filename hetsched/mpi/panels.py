@@ -92,7 +92,8 @@ class Panels:
         if own[0] == 0:
             await self._make(0, None, arrived)
         for k in range(self._last + 1):
-            data = await self._panels[k]
+            with self._record.waiting(f"panel {k}"):
+                data = await self._panels[k]
             self._kind.seen(k, data)
             using = []
             right = bisect_right(own, k)

@@ -60,6 +60,16 @@ class Record:
         yield
         self.add("compute", start, time.perf_counter(), what)
 
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Record an interval of waiting for something.
+
+        `Trace.from_steps` leaves out the time in which the rank computes or receives.
+        """
+        start = time.perf_counter()
+        yield
+        self.add("wait", start, time.perf_counter(), what)
+
 
 async def synchronised(loop: Loop, root: int) -> Clock:
     """Compare the clock of this rank with the root's clock. Lost ranks are left out.

@@ -261,10 +261,11 @@ class TestFile:
             == 0
         )
         assert (tmp_path / "t.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-        assert (
-            main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.svg")]) != 0
-        )
-        assert "--trace must end in .json, .html, .paje, .csv" in capsys.readouterr().err
+        plan = str(tmp_path / "plan.json")
+        assert main(["simulate", plan, "--trace", str(tmp_path / "t.svg")]) == 0
+        assert "<svg" in (tmp_path / "t.svg").read_text(encoding="utf-8")
+        assert main(["simulate", plan, "--trace", str(tmp_path / "t.txt")]) != 0
+        assert "--trace must end in .json, .html, .paje, .csv, .png" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "times", [(0.0, float("nan")), (float("nan"), 1.0), (0.0, float("inf"))]
