@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from ..runners.pool import Pool, accumulate
 from ..runners.shared import shared_pool, unpinned_pool
 from .ranks import Ranks
 
+_BRIEF = 0.15  # seconds of a measurement that is made without being asked for
 _SIDE = 256  # of the products that are timed; rows, columns and depth
 
 
@@ -68,19 +70,35 @@ def rates(
     """Flops per second of each rank's pool, for each round. All ranks compute at the same time."""
     square = np.ones((_SIDE, _SIDE), dtype)
     c = np.empty_like(square)
+
+    def product() -> None:
+        accumulate(pool, square, square, c, 1.0, False, engine.Poll())
+
+    flops = flops_per_update(dtype) * float(_SIDE) ** 3
+    return [[flops / each for each in own] for own in timed(ranks, product, seconds, rounds)]
+
+
+def timed(
+    ranks: Ranks, call: Callable[[], None], seconds: float = _BRIEF, rounds: int = 3
+) -> list[list[float]]:
+    """Seconds of a call on each rank, for each round.
+
+    All ranks repeat their calls at the same time, until the round is over: a single call of some
+    milliseconds would not see that a quota ends.
+    """
     found = []
     for _ in range(rounds):
         ranks.gather(None)
         start, count = time.perf_counter(), 0
         while (passed := time.perf_counter() - start) < seconds / rounds or count == 0:
-            accumulate(pool, square, square, c, 1.0, False, engine.Poll())
+            call()
             count += 1
-        found.append(count * flops_per_update(dtype) * float(_SIDE) ** 3 / passed)
+        found.append(passed / count)
     return ranks.gather(found)
 
 
 def cycle_times(
-    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = 0.15
+    ranks: Ranks, pool: Pool, dtype: np.dtype[Any], seconds: float = _BRIEF
 ) -> list[float]:
     """Seconds per gigaflop of each rank, from the median of the rounds."""
     return [UNIT / float(np.median(own)) for own in rates(ranks, pool, dtype, seconds)]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -344,14 +343,11 @@ def _known_times(
     cols = min(max(shape[1] // ranks.size, 1), max(_SAMPLE // rows, 1))
 
     def measured() -> list[float]:
-        matrix, best = np.ones((rows, cols), dtype), np.inf
+        matrix = np.ones((rows, cols), dtype)
         steps = max(2, _SAMPLE // matrix.size)
-        ranks.gather(None)
-        for _ in range(4):
-            start = time.perf_counter()
-            sweep(pool, matrix, 0.25, steps, engine.Poll())
-            best = min(best, time.perf_counter() - start)
-        return ranks.gather(best * UNIT / (FLOPS * inner_rows(rows) * cols * steps))
+        found = pools.timed(ranks, lambda: sweep(pool, matrix, 0.25, steps, engine.Poll()))
+        flops = FLOPS * inner_rows(rows) * cols * steps
+        return [float(np.median(own)) * UNIT / flops for own in found]
 
     found: list[float] = ranks.kept(("stencil", dtype, len(pool), rows, cols), measured)
     return found
