@@ -1,0 +1,314 @@
+"""LU on ranks with square blocks by any map: threads with queues between them; against SciPy, and
+byte by byte."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+from mpi_fake import good, on_ranks
+from oracles.mpi import grid_bytes
+
+import hetsched as hs
+from hetsched.mpi.factor import run_lu
+from hetsched.mpi.grid import Blocks, Grid, GridMoves
+from hetsched.mpi.grid_lu import GridLu
+from hetsched.mpi.mail import Kind, Mail
+from hetsched.mpi.record import Record
+from hetsched.mpi.tournament import exchanges
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+MOST = 5
+POOLS = [hs.Pool(1) for _ in range(MOST)]
+
+
+def random_matrix(rng, shape, dtype):
+    x = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def multiplied_back(lu, piv):
+    """P^T L U, one exchange after the other."""
+    n = len(piv)
+    a = (np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)) @ np.triu(lu)
+    for i in range(n - 1, -1, -1):
+        a[[i, piv[i]]] = a[[piv[i], i]]
+    return a
+
+
+def eps(dtype):
+    return np.finfo(dtype).eps
+
+
+@st.composite
+def grids(draw, least=1):
+    """A grid by a planned map or a random one, and a root."""
+    block = draw(st.integers(1, 20))
+    n = draw(
+        st.sampled_from([1, 2, block - 1, block, block + 1, 3 * block, 3 * block + 5, 70]).filter(
+            lambda n: n >= least
+        )
+    )
+    size, count = draw(st.integers(1, MOST)), -(-n // block)
+    how = draw(st.sampled_from(["cyclic", "1d1d", "nested", "columns", "rows", "any"]))
+    if how in ("rows", "any"):
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        owner = rng.integers(0, size, (count, count if how == "any" else 1))
+        owner = np.broadcast_to(owner, (count, count))
+    else:
+        times = draw(st.lists(st.integers(1, 9), min_size=size, max_size=size))
+        owner = hs.lu_grid(count, np.array(times, float), how).owner
+    owner = np.ascontiguousarray(owner, np.int32)
+    return Grid(n, block, owner, size), draw(st.integers(0, size - 1))
+
+
+# ---- storage -------------------------------------------------------------------------------------
+
+
+@given(grids(), st.sampled_from(DTYPES))
+def test_there_and_back(deal, dtype):
+    grid, root = deal
+    a = random_matrix(np.random.default_rng(0), (grid.n, grid.n), dtype)
+    out = np.empty_like(a)
+
+    def call(ranks):
+        blocks = Blocks(grid, ranks.rank, a.dtype)
+
+        async def main(loop):
+            moves = GridMoves(loop, blocks, root, Record(False))
+            await moves.scatter(a if loop.rank == root else None)
+            for j in range(grid.count):
+                for i in range(grid.count):
+                    assert (i in blocks.rows(j)) == (grid.owner[i, j] == loop.rank)
+                expected = a[grid.lines(blocks.rows(j)), grid.slice(j)]
+                assert np.array_equal(blocks.column(j), expected)
+            await moves.gather(out if loop.rank == root else None)
+
+        ranks.run(main)
+        return sum(group.matrix.size for group in blocks.groups)
+
+    found, sent = on_ranks(grid.size, call)
+    assert sum(good(found)) == grid.n**2
+    assert np.array_equal(out, a)
+    moved = a.nbytes - found[root] * a.itemsize
+    assert sent.sum() == 2 * moved
+    assert sent[root] == moved
+
+
+def test_one_group_for_each_rank_of_regular_maps():
+    for method in ("cyclic", "1d1d"):
+        owner = hs.lu_grid(24, [1.0, 2.0, 3.0, 5.0, 8.0, 9.0], method).owner
+        grid = Grid(24, 1, owner, 6)
+        for rank in range(6):
+            assert len(Blocks(grid, rank, np.dtype(float)).groups) == 1
+
+
+# ---- factors -------------------------------------------------------------------------------------
+
+
+def factored(grid, a, root=0, listeners=()):
+    """The factors and pivots (n + 1,), and by kind the bytes that each rank has sent."""
+    lu, mails = np.empty_like(a), [None] * grid.size
+
+    def call(ranks):
+        blocks = Blocks(grid, ranks.rank, a.dtype)
+        for j in blocks.place:
+            blocks.write(j, a)
+
+        async def main(loop):
+            record = Record(False)
+            mails[loop.rank] = mail = Mail(loop, record)
+            run = GridLu(mail, blocks, POOLS[loop.rank], listeners, record)
+            await run.run()
+            assert sum(mail.bytes.values()) == record.sent
+            await GridMoves(loop, blocks, root, Record(False)).gather(
+                lu if loop.rank == root else None
+            )
+            return run.pivots
+
+        return ranks.run(main)
+
+    found = good(on_ranks(grid.size, call)[0])
+    known = [found[rank] for rank in {*grid.enrolled, *listeners}]
+    for pivots in known[1:]:
+        assert np.array_equal(pivots, known[0])
+    return lu, known[0], [mail.bytes for mail in mails]
+
+
+@given(grids(), st.sampled_from(DTYPES), st.integers(0, 2**32 - 1))
+def test_factors(deal, dtype, seed):
+    grid, root = deal
+    a = random_matrix(np.random.default_rng(seed), (grid.n, grid.n), dtype)
+    lu, piv, _ = factored(grid, a, root)
+    assert piv[-1] == -1
+    assert np.abs(multiplied_back(lu, piv[:-1]) - a).max() < 16 * grid.n * eps(dtype) * max(
+        1.0, np.abs(lu).max()
+    )
+    growth = np.abs(np.tril(lu, -1)).max()
+    assert growth <= 2.0 ** (grid.block * np.ceil(np.log2(grid.size))) * 1.5  # complex: |re| + |im|
+    alone = all(len(set(grid.owner[k:, k].tolist())) == 1 for k in range(grid.count))
+    if alone and dtype in ("float64", "complex128"):
+        theirs, pivots = scipy.linalg.lu_factor(a)
+        assert piv[:-1].tolist() == pivots.tolist()
+        np.testing.assert_allclose(lu, theirs, rtol=0, atol=1e-9 * np.abs(theirs).max())
+
+
+@given(st.data())
+def test_exchanges(data):
+    count = data.draw(st.integers(1, 12))
+    order = data.draw(st.permutations(range(count)))
+    chosen = order[: data.draw(st.integers(1, count))]
+    rows = list(range(count))
+    for i, pivot in enumerate(exchanges(np.array(chosen, np.int64)).tolist()):
+        assert pivot >= i
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+    assert rows[: len(chosen)] == chosen
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_whole_panels_are_factored_as_by_block_columns(dtype):
+    """The same pivots, and the same factors up to the rounding of products of another width."""
+    n, block, size = 75, 16, 3
+    line = np.array([2, 0, 1, 1, 0], np.int32)
+    a = random_matrix(np.random.default_rng(2), (n, n), dtype)
+    grid = Grid(n, block, np.broadcast_to(line, (5, 5)).copy(), size)
+    lu, piv, _ = factored(grid, a)
+    plan = hs.lu_pattern(5, np.ones(size), owner=line)
+
+    def call(ranks):
+        mine = a if ranks.rank == 0 else None
+        return run_lu(ranks, mine, POOLS[ranks.rank], plan, block=block)
+
+    theirs, pivots = good(on_ranks(size, call)[0])[0]
+    assert piv[:-1].tolist() == pivots.tolist()
+    np.testing.assert_allclose(lu, theirs, rtol=0, atol=n * eps(dtype) * np.abs(theirs).max())
+
+
+# ---- bytes ---------------------------------------------------------------------------------------
+
+
+FACTORS = (Kind.DIAGONAL, Kind.LEFT, Kind.UPPER)
+
+
+@pytest.mark.parametrize("method", ["cyclic", "1d1d", "nested", "columns", "any"])
+@pytest.mark.parametrize("size", [1, 2, 4, 5])
+def test_factors_that_are_sent_are_the_traffic_of_the_plan(method, size):
+    count, block = 9, 4
+    times = np.arange(1.0, size + 1)
+    owner = np.random.default_rng(size).integers(0, size, (count, count))
+    given_map = {"owner": owner} if method == "any" else {"method": method}
+    plan = hs.lu_grid(count, times, **given_map)
+    a = random_matrix(np.random.default_rng(1), (count * block,) * 2, "float32")
+    grid = Grid(len(a), block, plan.owner, size)
+    _, _, sent = factored(grid, a)
+    block_bytes = block * block * 4
+    assert sum(mail[kind] for mail in sent for kind in FACTORS) == plan.traffic.sum() * block_bytes
+
+
+@given(grids(), st.sampled_from(DTYPES))
+def test_all_bytes(deal, dtype):
+    grid, _ = deal
+    a = random_matrix(np.random.default_rng(5), (grid.n, grid.n), dtype)
+    _, piv, sent = factored(grid, a)
+    expected = grid_bytes(grid.n, grid.block, grid.owner, grid.size, piv[:-1], a.itemsize)
+    for kind, bytes_of_ranks in expected.items():
+        assert [mail[Kind[kind]] for mail in sent] == bytes_of_ranks.tolist(), kind
+
+
+# ---- singular matrices, and what is not finite ---------------------------------------------------
+
+
+def maps(count, size):
+    """A map with several owners of each panel, a random one, and one with an idle rank."""
+    rng = np.random.default_rng(count)
+    return {
+        "cyclic": hs.lu_grid(count, np.ones(size), "cyclic").owner,
+        "any": rng.integers(0, size, (count, count)).astype(np.int32),
+        "idle": rng.integers(1, size, (count, count)).astype(np.int32),
+    }
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any", "idle"])
+@pytest.mark.parametrize("kind", ["zeros", "zero column", "ones", "zero row", "first column"])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_singular(kind, which, dtype):
+    n, block = 37, 8
+    a = np.zeros((n, n)) if kind == "zeros" else np.ones((n, n))
+    if "row" in kind or "column" in kind:
+        a = np.random.default_rng(1).integers(-4, 5, (n, n)).astype(float)
+        where = {"zero column": (slice(None), 20), "first column": (slice(None), 0)}
+        a[where.get(kind, (20, slice(None)))] = 0.0
+    a = a.astype(dtype)
+    lu, piv, _ = factored(Grid(n, block, maps(5, 4)[which], 4), a)
+    with pytest.warns(scipy.linalg.LinAlgWarning):
+        theirs = scipy.linalg.lu_factor(a)[0]
+    assert piv[-1] == np.flatnonzero(lu.diagonal() == 0)[0]
+    if kind != "zero row":  # there rounding may leave a last pivot that is not quite zero
+        assert piv[-1] == np.flatnonzero(theirs.diagonal() == 0)[0]
+    assert np.isfinite(lu).all()
+    assert np.abs(multiplied_back(lu, piv[:-1]) - a).max() < 16 * n * eps(dtype) * 8
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_ends(which, bad):
+    n = 40
+    for place in ((0, 0), (30, 3), (39, 39), slice(None)):
+        a = random_matrix(np.random.default_rng(0), (n, n), "float64")
+        a[place] = bad
+        with np.errstate(all="ignore"):
+            lu, piv, _ = factored(Grid(n, 8, maps(5, 4)[which], 4), a)
+        assert not np.isfinite(lu).all()
+        assert (piv[:-1] >= np.arange(n)).all()
+        assert (piv[:-1] < n).all()
+
+
+# ---- growth --------------------------------------------------------------------------------------
+
+
+def wilkinson(n):
+    """Its growth factor is 2^(n - 1) with partial pivoting (Wilkinson, 1961)."""
+    a = np.eye(n) - np.tril(np.ones((n, n)), -1)
+    a[:, -1] = 1.0
+    return a
+
+
+def residual(a, lu, piv):
+    """Of HPL: about 1 for a stable method, at most 16 by its rules."""
+    x_true = np.random.default_rng(0).uniform(-0.5, 0.5, len(a))
+    b = a @ x_true
+    x = scipy.linalg.lu_solve((lu, piv), b)
+    norms = np.abs(a).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+    return np.abs(a @ x - b).max() / (eps("float64") * norms * len(a))
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any"])
+def test_growth_is_about_that_of_partial_pivoting(which):
+    n, block, size = 256, 16, 4
+    for seed in range(3):
+        for make in ("normal", "uniform"):
+            a = getattr(np.random.default_rng(seed), make)(-0.5, 0.5, (n, n))
+            lu, piv, _ = factored(Grid(n, block, maps(16, size)[which], size), a)
+            theirs = scipy.linalg.lu_factor(a)[0]
+            assert np.abs(np.triu(lu)).max() < 4 * np.abs(np.triu(theirs)).max()
+            assert np.abs(np.tril(lu, -1)).max() < 8
+            assert residual(a, lu, piv[:-1]) < 1
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any"])
+def test_growth_of_adversarial_matrices(which):
+    n, block, size = 48, 8, 4
+    grid = Grid(n, block, maps(6, size)[which], size)
+    a = wilkinson(n)
+    lu, piv, _ = factored(grid, a)
+    assert np.abs(lu).max() == 2.0 ** (n - 1)
+    assert np.array_equal(multiplied_back(lu, piv[:-1]), a)
+    # the bound of a tree of height 2, for a matrix that makes partial pivoting exchange rows
+    mixed = a[np.random.default_rng(3).permutation(n)] * np.linspace(1.0, 1.5, n)[:, None]
+    lu, piv, _ = factored(grid, mixed)
+    assert np.abs(np.tril(lu, -1)).max() <= 2.0 ** (2 * block)
+    growth = np.abs(np.triu(lu)).max()
+    error = np.abs(multiplied_back(lu, piv[:-1]) - mixed).max()
+    assert error <= 4 * n * eps("float64") * growth
