@@ -32,7 +32,7 @@ _USE: tuple[tuple[Any, str], ...] = (
     (Boxes | StarPlan, "hs.mpi.matmul"),
     (StarLuPlan, "hs.mpi.lu_factor"),
     (LuPattern | FactorPlan, "hs.mpi.lu_factor, solve or cholesky"),
-    (LuGrid, "hs.mpi.lu_factor with a plan of lu_pattern"),
+    (LuGrid, "hs.mpi.lu_factor or solve"),
     (StencilPlan | SliceRing, "hs.mpi.stencil"),
     (BusPlan, "hs.mpi.map_tasks"),
     (Wavefront, "Pool.sweep, on one machine"),

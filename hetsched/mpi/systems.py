@@ -11,6 +11,7 @@ from .._base import check
 from .._base.progress import Progress
 from .._engine.dtypes import DTYPES
 from ..planners.factor import FactorPlan
+from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.star_lu import StarLuPlan
 from ..platform import Platform
@@ -20,10 +21,11 @@ from ..runners.pool import Pool
 from . import pools
 from .arguments import Call, agreed, columns, described
 from .columns import Columns
-from .factor import lu_held, run_cholesky, run_lu, run_solve, solve_held
+from .factor import run_cholesky, run_lu, run_solve
 from .measure import known_speeds
 from .ranks import TIMEOUT, Ranks
 from .star_lu import run_star_lu
+from .work import lu_held, solve_held
 from .zones import Zone
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 def lu_factor(
     comm: Any,
     A: ArrayLike | Zone | None = None,
-    plan: LuPattern | FactorPlan | StarLuPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | StarLuPlan | None = None,
     root: int = 0,
     *,
     block: int | None = None,
@@ -44,10 +46,10 @@ def lu_factor(
     check_finite: bool = True,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Factor P A = L U with partial pivoting on the ranks.
+    """Factor P A = L U with exchanges of rows on the ranks.
 
-    Each rank owns block columns, or the root is the master of the other ranks. All ranks must call
-    it. The factors have the form of `scipy.linalg.lu_factor`.
+    Each rank owns block columns or square blocks, or the root is the master of the other ranks. All
+    ranks must call it. The factors have the form of `scipy.linalg.lu_factor`.
 
     Parameters
     ----------
@@ -55,10 +57,11 @@ def lu_factor(
     A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
         float32, float64, complex64 or complex128; an integer array is converted to float64. A zone
         comes from `scatter` with a LuPattern and is not modified.
-    plan : LuPattern, FactorPlan or StarLuPlan at the root, optional
-        Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, for as many workers as
-        there are ranks. Or a plan of `hs.plan_star_lu` for one worker less: the root is the master,
-        which keeps the matrix, and the other ranks are the workers in their order.
+    plan : LuPattern, FactorPlan, LuGrid or StarLuPlan at the root, optional
+        Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, or of square blocks, from
+        `hs.lu_grid`, for as many workers as there are ranks. Or a plan of `hs.plan_star_lu` for one
+        worker less: the root is the master, which keeps the matrix, and the other ranks are the
+        workers in their order.
     root : int
     block : int, optional
         Columns of a block. Default: the block width of the plan; without one 32 to 256, depending
@@ -91,6 +94,14 @@ def lu_factor(
     The algorithm is right-looking with look-ahead: the owner of the next panel updates and factors
     it before it updates the rest. It holds all rows of the panel, so it finds pivots without
     messages. Panels travel in a ring, and no rank waits for all ranks.
+
+    By a LuGrid several ranks may own blocks of a panel. They choose its w pivot rows by a
+    tournament: each factors its own rows with partial pivoting, and the pivot rows of two ranks are
+    factored together, up to the root of a binary tree of height h (communication-avoiding LU,
+    Grigori, Demmel, Xiang 2011). Elements of L are at most 2^(w h) in magnitude, where partial
+    pivoting has 1; on random matrices the growth of both is about the same. The bytes of L, U and
+    the diagonal blocks are the `traffic` of the plan. Pivots, candidates and exchanged rows are
+    sent besides.
 
     By a StarLuPlan the root factors the panels, and the workers compute the products of the steps;
     the bytes of their messages are those of the plan.
@@ -228,7 +239,7 @@ def solve(
     comm: Any,
     A: ArrayLike | None = None,
     b: ArrayLike | None = None,
-    plan: LuPattern | FactorPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | None = None,
     root: int = 0,
     *,
     block: int | None = None,

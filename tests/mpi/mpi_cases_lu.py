@@ -74,6 +74,28 @@ def case_many_blocks(comm):
         )
 
 
+def case_square_blocks(comm):
+    n = 300
+    for dtype in ("float64", "complex64"):
+        for method in ("cyclic", "1d1d", "nested"):
+            a, root = matrix(n, dtype), comm.size - 1
+            plan = hs.lu_grid(10, [*range(1, comm.size + 1)], method)
+            found = hs.mpi.lu_factor(comm, at(comm, a, root), plan, root, pool=POOL)
+            b = np.ones((n, 2), dtype)
+            mine = at(comm, a, root), at(comm, b, root)
+            x = hs.mpi.solve(comm, *mine, plan, root, pool=POOL)
+            if comm.rank != root:
+                assert (found, x) == (None, None)
+                continue
+            lu, piv = found
+            product = (np.tril(lu, -1) + np.eye(n)) @ np.triu(lu)
+            atol = 50 * n * np.finfo(dtype).eps
+            np.testing.assert_allclose(product, multiplied(piv, a), atol=atol)
+            theirs = np.linalg.solve(a.astype(complex), b)
+            error = np.abs(x - theirs).max() / np.abs(theirs).max()
+            assert error < 10 * np.linalg.cond(a) * np.finfo(dtype).eps
+
+
 def case_systems(comm):
     a = matrix(150) + 20 * np.eye(150)
     for shape in ((150,), (150, 7)):

@@ -1,21 +1,24 @@
 """LU on ranks with square blocks by any map: threads with queues between them; against SciPy, and
 byte by byte."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from mpi_fake import good, on_ranks
-from oracles.mpi import grid_bytes
+from oracles.mpi import grid_bytes, grid_solve_bytes
 
 import hetsched as hs
-from hetsched.mpi.factor import run_lu
+from hetsched.mpi.factor import run_lu, run_solve
 from hetsched.mpi.grid import Blocks, Grid, GridMoves
 from hetsched.mpi.grid_lu import GridLu
 from hetsched.mpi.mail import Kind, Mail
 from hetsched.mpi.record import Record
 from hetsched.mpi.tournament import exchanges
+from hetsched.mpi.work import grid_lu_held, grid_solve_held
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 MOST = 5
@@ -312,3 +315,179 @@ def test_growth_of_adversarial_matrices(which):
     growth = np.abs(np.triu(lu)).max()
     error = np.abs(multiplied_back(lu, piv[:-1]) - mixed).max()
     assert error <= 4 * n * eps("float64") * growth
+
+
+# ---- calls with a matrix at the root -------------------------------------------------------------
+
+
+def at(rank, root, value):
+    return value if rank == root else None
+
+
+def plan_of(grid):
+    return hs.lu_grid(grid.count, np.ones(grid.size), owner=grid.owner)
+
+
+def lu_on_ranks(a, size, root=0, **options):
+    return on_ranks(
+        size,
+        lambda ranks: run_lu(
+            ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options
+        ),
+    )
+
+
+def solve_on_ranks(a, b, size, root=0, **options):
+    def call(ranks):
+        mine = (at(ranks.rank, root, x) for x in (a, b))
+        return run_solve(ranks, *mine, POOLS[ranks.rank], root=root, **options)
+
+    return on_ranks(size, call)
+
+
+@given(grids(), st.sampled_from(DTYPES), st.sampled_from(["C", "F"]))
+def test_a_matrix_at_the_root(deal, dtype, order):
+    grid, root = deal
+    a = np.array(random_matrix(np.random.default_rng(1), (grid.n, grid.n), dtype), order=order)
+    before = a.copy()
+    found, _ = lu_on_ranks(a, grid.size, root, plan=plan_of(grid), block=grid.block)
+    good(found)
+    assert [each for rank, each in enumerate(found) if rank != root] == [None] * (grid.size - 1)
+    lu, piv = found[root]
+    own, pivots, _ = factored(grid, a)
+    assert np.array_equal(a, before)
+    assert lu.flags.f_contiguous
+    assert piv.dtype == np.int32
+    assert np.array_equal(piv, pivots[:-1])
+    assert np.array_equal(lu, own)
+
+
+@given(
+    grids(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(DTYPES),
+    st.sampled_from([None, 0, 1, 2, 9]),
+)
+def test_systems(deal, dtype, kind, cols):
+    grid, root = deal
+    rng = np.random.default_rng(grid.n)
+    a = random_matrix(rng, (grid.n, grid.n), dtype) + 2 * grid.n * np.eye(grid.n, dtype=dtype)
+    a = a[rng.permutation(grid.n)]
+    b = random_matrix(rng, (grid.n,) if cols is None else (grid.n, cols), kind)
+    before = b.copy()
+    found, _ = solve_on_ranks(a, b, grid.size, root, plan=plan_of(grid), block=grid.block)
+    x = good(found)[root]
+    assert np.array_equal(b, before)
+    assert x.shape == b.shape
+    assert x.dtype == np.result_type(a, b)
+    wide = a.astype(np.complex128) @ x.astype(np.complex128) - b
+    assert np.abs(wide).max(initial=0.0) < 50 * eps(np.result_type(dtype, kind)) * max(
+        1.0, np.abs(b).max(initial=0.0)
+    )
+
+
+@given(grids(), st.sampled_from(DTYPES), st.integers(1, 3))
+def test_what_ranks_hold_already(deal, dtype, cols):
+    grid, root = deal
+    rng = np.random.default_rng(grid.n)
+    a = random_matrix(rng, (grid.n, grid.n), dtype) + 2 * grid.n * np.eye(grid.n, dtype=dtype)
+    b = random_matrix(rng, (grid.n, cols), dtype)
+    x, before = b.copy(), np.zeros(grid.size, np.int64)
+
+    def call(ranks):
+        blocks = Blocks(grid, ranks.rank, a.dtype)
+        for j in blocks.place:
+            blocks.write(j, a)
+        pivots = grid_lu_held(ranks, blocks, POOLS[ranks.rank])
+        ranks.gather(None)
+        before[ranks.rank] = ranks.wires.sent[ranks.rank]
+        ranks.gather(None)
+        mine = at(ranks.rank, root, x)
+        grid_solve_held(ranks, blocks, pivots, mine, cols, POOLS[ranks.rank], root)
+        return pivots.tolist()
+
+    found, sent = on_ranks(grid.size, call)
+    assert all(pivots == found[0] for pivots in good(found))
+    assert np.abs(a @ x - b).max() < 100 * eps(dtype) * np.abs(b).max()
+    expected = grid_solve_bytes(grid.n, grid.block, grid.owner, grid.size, cols, a.itemsize, root)
+    assert (sent - before).tolist() == expected.tolist()
+
+
+def test_no_elements():
+    lu, piv = good(lu_on_ranks(np.empty((0, 0)), 2, plan=hs.lu_grid(1, [1, 1]))[0])[0]
+    assert (lu.shape, piv.shape) == ((0, 0), (0,))
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any", "idle"])
+def test_singular_systems(which):
+    n, plan = 37, hs.lu_grid(5, np.ones(4), owner=maps(5, 4)[which])
+    a = np.random.default_rng(1).integers(-4, 5, (n, n)).astype(float)
+    a[:, 20] = 0.0
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        good(lu_on_ranks(a, 4, plan=plan)[0])
+    assert [warning.category for warning in said] == [scipy.linalg.LinAlgWarning]
+    for error in solve_on_ranks(a, np.ones(n), 4, 1, plan=plan)[0]:
+        assert isinstance(error, np.linalg.LinAlgError)
+        assert "element 20 of the diagonal of U is zero" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        (ValueError, {"plan": hs.lu_grid(6, [1, 1])}, "plan is for 2 ranks"),
+        (
+            ValueError,
+            {"plan": hs.lu_grid(5, [1, 1, 1]), "block": 2},
+            "plan has 5 block columns, 12 columns make 6 blocks of 2",
+        ),
+        (ValueError, {"plan": hs.lu_grid(4, [1, 1, 1]), "cycle_times": [1, 1, 1]}, "cycle_times"),
+        (ValueError, {"plan": hs.lu_grid(4, [1, 1, 1]), "a": np.ones((3, 4))}, "A must be square"),
+        (
+            ValueError,
+            {"plan": hs.lu_grid(4, [1, 1, 1]), "a": np.full((12, 12), np.nan)},
+            "infs or NaNs",
+        ),
+    ],
+)
+def test_refusals_are_those_of_all_ranks(kind, options, said):
+    found, sent = lu_on_ranks(**{"a": np.eye(12), "size": 3, "root": 1} | options)
+    for rank, error in enumerate(found):
+        assert isinstance(error, kind), error
+        assert str(error).startswith("" if rank == 1 else "rank 1: ")
+        assert said in str(error)
+    assert not sent.any()
+
+
+@pytest.mark.parametrize("culprit", [0, 2])
+def test_an_error_on_one_rank_ends_all(culprit):
+    closed = hs.Pool(1)
+    closed.close()
+    plan = hs.lu_grid(12, np.ones(4), "cyclic")
+
+    def call(ranks):
+        pool = closed if ranks.rank == culprit else POOLS[ranks.rank]
+        return run_lu(ranks, at(ranks.rank, 0, np.eye(96)), pool, plan)
+
+    for error in on_ranks(4, call)[0]:
+        assert isinstance(error, ValueError)
+        assert "the pool is closed" in str(error)
+
+
+def test_trace_and_progress():
+    n, plan, told = 96, hs.lu_grid(6, [1.0, 2.0, 1.0, 2.0], "1d1d"), []
+    a = random_matrix(np.random.default_rng(0), (n, n), "float64")
+    found, _ = lu_on_ranks(a, 4, 2, plan=plan, trace=True, progress=told.append)
+    assert found[0] == found[1] == (None, None)
+    (lu, piv), trace = found[2]
+    assert np.abs(multiplied_back(lu, piv) - a).max() < 1e-12
+    assert trace.kind == "real"
+    assert trace.workers == plan.names
+    counts = np.zeros((6, 4), np.int64)
+    for event in trace.events:
+        what = event.what.split()
+        if event.kind == "compute" and what[3:6] == ["blocks", "after", "panel"]:
+            counts[int(what[6]), event.worker] += int(what[0]) * int(what[2])
+    assert np.array_equal(counts, plan.updates)
+    assert told == sorted(told)
+    assert told[-1] == 1.0

@@ -108,3 +108,19 @@ def grid_bytes(n, block, owner, size, piv, itemsize):
                 elif giver != taker and target >= k * block + w:
                     found["DISPLACED"][giver] += w * itemsize
     return found
+
+
+def grid_solve_bytes(n, block, owner, size, cols, itemsize, root):
+    """(p,) bytes of a solve with the factors in square blocks; the right sides are at the root."""
+    count = len(owner)
+    found = np.zeros(size, np.int64)
+    for k in range(count):
+        lead, data = owner[k, k], min(block, n - k * block) * cols * itemsize
+        if lead != root:
+            found[root] += data
+            found[lead] += data
+        for past, future in ((range(k), range(k + 1, count)), (range(k + 1, count), range(k))):
+            for rank in {owner[k, j] for j in past} - {lead}:
+                found[rank] += data
+            found[lead] += data * len({owner[i, k] for i in future} - {lead})
+    return found
