@@ -8,6 +8,10 @@ exchanged in the other block columns. The owners of the blocks (k, j) solve for 
 block to the ranks that own a block (i, j), i > k. (4) Each rank updates its blocks (i, j),
 i, j > k. Two ranks exchange at most one message of each kind in a step.
 
+There is a look-ahead of one: the owners of the next panel update its blocks first, then choose its
+pivots and solve for its L while the rest of the update goes on. Rows are exchanged when both have
+ended.
+
 L travels as its transpose, so that blocks of L and of U are both columns of arrays (w, m) in
 row-major order.
 """
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +33,7 @@ from .loop import Waiting, all_of
 from .mail import Kind, Mail
 from .panels import stopping
 from .record import Record
-from .tournament import Candidates, exchanges, tournament
+from .tournament import Candidates, best, exchanges, tournament
 from .windows import Array
 
 _LANE = 1  # of `Loop.compute`, for short computations that other ranks wait for
@@ -94,28 +98,43 @@ class GridLu:
         """Factor the blocks in place."""
         if self._me not in self._listeners:
             return
+        head: Callable[[], None] = _nothing
+        rest = Waiting(left=0)
+        coming = self._begin_panel(0, head)
         for k in range(self._grid.count):
-            panel = await self._panel(k)
+            panel = await coming
+            await rest
             upper = await self._upper(k, panel)
-            await self._loop.compute(partial(self._update, k, panel.left, upper))
+            if k + 1 < self._grid.count:
+                head = partial(self._update, k, panel.left, upper, first=True)
+                coming = self._begin_panel(k + 1, head)
+            rest = self._loop.compute(partial(self._update, k, panel.left, upper, first=False))
             await self._mail.next_step(1)
+        await rest
 
     # ---- the panel ----
 
-    async def _panel(self, k: int) -> _Panel:
-        """Choose the pivots of a panel, solve for its blocks of L, and send them on."""
-        grid, ranks = self._grid, self._grid.panel_ranks(k)
-        w, lead = grid.width(k), ranks[0]
-        left, diagonal = np.empty((w, 0), self._blocks.dtype), np.empty((0, w), self._blocks.dtype)
-        pivots, chosen = np.empty(w, np.int32), None
+    def _begin_panel(self, k: int, update: Callable[[], None]) -> Waiting:
+        """Begin with a panel: update its blocks, and factor what this rank has of it."""
+        ranks = self._grid.panel_ranks(k)
+        own = Waiting(left=0)
         if self._me in ranks:
-            if len(ranks) == 1:
-                diagonal, left = await self._loop.compute(partial(self._factor, k, pivots))
-            else:
-                counts = [grid.extent(_below(grid, k, rank)) for rank in ranks]
-                chosen = await tournament(
-                    self._mail, self._pool, self._candidates(k), ranks, counts, _LANE
-                )
+            own = self._loop.compute(partial(self._head, k, update, len(ranks) == 1))
+        return self._loop.spawn(self._panel(k, ranks, own))
+
+    async def _panel(self, k: int, ranks: list[int], own: Waiting) -> _Panel:
+        """Choose the pivots of a panel, solve for its blocks of L, and send them on.
+
+        own : what `_head` returns
+        """
+        grid, lead, w = self._grid, ranks[0], self._grid.width(k)
+        left, diagonal = np.empty((w, 0), self._blocks.dtype), np.empty((0, w), self._blocks.dtype)
+        pivots = np.empty(w, np.int32)
+        if ranks == [self._me]:
+            diagonal, left, pivots = await own
+        elif self._me in ranks:
+            counts = [grid.extent(_below(grid, k, rank)) for rank in ranks]
+            chosen = await tournament(self._mail, self._pool, await own, ranks, counts, w, _LANE)
             if chosen is not None:
                 diagonal = chosen.factors
                 pivots = exchanges(chosen.lines - grid.first(k))
@@ -126,10 +145,6 @@ class GridLu:
             left = await self._loop.compute(partial(self._solve_left, k, diagonal), _LANE)
         lines = _Lines(grid, self._blocks.rows(k, k + 1), left)
         return _Panel(pivots, diagonal, await self._spread(Kind.LEFT, k, lines, grid.left_blocks))
-
-    def _candidates(self, k: int) -> Candidates:
-        lines = self._grid.lines(self._blocks.rows(k, k)).astype(np.int64)
-        return Candidates(self._blocks.column(k, k), lines)
 
     async def _tell_pivots(
         self, k: int, lead: int, pivots: NDArray[np.int32], diagonal: Array
@@ -245,14 +260,23 @@ class GridLu:
 
     # ---- on the threads for products ----
 
-    def _factor(self, k: int, pivots: NDArray[np.int32]) -> tuple[Array, Array]:
-        """Factor a panel that is on this rank alone: its diagonal block and L, transposed."""
+    def _head(self, k: int, update: Callable[[], None], alone: bool) -> Any:
+        """Update the blocks of a panel and factor them, or choose the candidates of this rank."""
+        update()
         with self._record.computing(f"panel {k}"):
-            own, w = self._blocks.column(k, k), self._grid.width(k)
-            turned = np.empty((w, len(own)), own.dtype)
-            lu_panel(self._pool, own, turned.T, pivots, stopping(self._loop))
-            own[...] = turned.T
-            return np.ascontiguousarray(turned[:, :w].T), np.ascontiguousarray(turned[:, w:])
+            if alone:
+                return self._factor(k)
+            lines = self._grid.lines(self._blocks.rows(k, k)).astype(np.int64)
+            return best(self._loop, self._pool, Candidates(self._blocks.column(k, k), lines))
+
+    def _factor(self, k: int) -> tuple[Array, Array, NDArray[np.int32]]:
+        """Factor a panel that is on this rank alone: its diagonal block, L transposed, pivots."""
+        own, w = self._blocks.column(k, k), self._grid.width(k)
+        turned, pivots = np.empty((w, len(own)), own.dtype), np.empty(w, np.int32)
+        lu_panel(self._pool, own, turned.T, pivots, stopping(self._loop))
+        own[...] = turned.T
+        upper, below = np.ascontiguousarray(turned[:, :w].T), np.ascontiguousarray(turned[:, w:])
+        return upper, below, pivots
 
     def _solve_left(self, k: int, diagonal: Array) -> Array:
         """L below the diagonal block, transposed: X U = A is U^T X^T = A^T."""
@@ -284,16 +308,23 @@ class GridLu:
                 view[...] = found[:, place]
             return found
 
-    def _update(self, k: int, left: _Lines, upper: _Lines) -> None:
+    def _update(self, k: int, left: _Lines, upper: _Lines, *, first: bool) -> None:
+        """Update the blocks of the next panel (first), or all blocks to the right of it."""
         for group in self._blocks.groups:
             row, rows = group.below(k + 1, self._grid.block)
-            col, cols = group.right(k + 1, self._grid.block)
+            col, cols = group.right(k + 1 if first else k + 2, self._grid.block)
+            if first:
+                cols = [j for j in cols if j == k + 1]
             if not rows or not cols:
                 continue
             with self._record.computing(f"{len(rows)} x {len(cols)} blocks after panel {k}"):
-                target = group.matrix[row:, col:]
+                target = group.matrix[row:, col : col + self._grid.extent(cols)]
                 a, b = left.pick(rows).T, upper.pick(cols)
                 accumulate(self._pool, a, b, target, -1.0, True, stopping(self._loop))
+
+
+def _nothing() -> None:
+    """The update of the first panel."""
 
 
 def _below(grid: Grid, k: int, rank: int) -> list[int]:

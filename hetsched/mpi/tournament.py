@@ -71,21 +71,24 @@ def best(loop: Loop, pool: Pool, rows: Candidates) -> tuple[Candidates, Array]:
 async def tournament(
     mail: Mail,
     pool: Pool,
-    own: Candidates,
+    own: tuple[Candidates, Array],
     ranks: list[int],
     counts: list[int],
+    width: int,
     lane: int,
 ) -> Winners | None:
     """Choose the pivot rows of a panel.
 
     Parameters
     ----------
-    own : Candidates
-        This rank's rows of the panel.
+    own : (Candidates, array)
+        What `best` returns for this rank's rows of the panel.
     ranks : list of int
         The owners of the panel; the first one becomes the root of the tree.
     counts : list of int
         The number of rows of each of them.
+    width : int
+        The number of columns of the panel.
     lane : int
         The lane of `Loop.compute` for the factorisations of candidates of two ranks.
 
@@ -94,23 +97,22 @@ async def tournament(
     Winners or None
         On ranks[0]; None on the other ranks.
     """
-    loop, w = mail.loop, own.values.shape[1]
-    me = ranks.index(loop.rank)
-    counts = [min(count, w) for count in counts]
-    kept, factors = await loop.compute(partial(best, loop, pool, own))
+    loop, me = mail.loop, ranks.index(mail.loop.rank)
+    counts = [min(count, width) for count in counts]
+    kept, factors = own
     distance = 1
     while distance < len(ranks):
         if me % (2 * distance):
             mail.send(Kind.CANDIDATES, _packed(kept), ranks[me - distance])
             return None
         if me + distance < len(ranks):
-            data = np.empty(_size(counts[me + distance], own.values), np.uint8)
+            data = np.empty(_size(counts[me + distance], kept.values), np.uint8)
             await mail.receive(Kind.CANDIDATES, data, ranks[me + distance])
-            theirs = _unpacked(data, counts[me + distance], own.values)
+            theirs = _unpacked(data, counts[me + distance], kept.values)
             joined = Candidates(*(np.concatenate(pair) for pair in zip(kept, theirs, strict=True)))
             kept, factors = await loop.compute(partial(best, loop, pool, joined), lane)
         for i in range(0, len(ranks) - distance, 2 * distance):
-            counts[i] = min(counts[i] + counts[i + distance], w)
+            counts[i] = min(counts[i] + counts[i + distance], width)
         distance *= 2
     return Winners(np.ascontiguousarray(factors), kept.lines)
 

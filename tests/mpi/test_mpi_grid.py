@@ -489,5 +489,11 @@ def test_trace_and_progress():
         if event.kind == "compute" and what[3:6] == ["blocks", "after", "panel"]:
             counts[int(what[6]), event.worker] += int(what[0]) * int(what[2])
     assert np.array_equal(counts, plan.updates)
+    for k in range(1, 5):  # look-ahead: the panel comes before the rest of the update
+        for rank in set(plan.owner[k:, k].tolist()):
+            own = [e.what for e in trace.events if e.worker == rank and e.kind == "compute"]
+            update = [i for i, what in enumerate(own) if what.endswith(f"after panel {k - 1}")]
+            assert own[update[0]].split()[2] == "1"
+            assert all(own.index(f"panel {k}") < i for i in update[1:])
     assert told == sorted(told)
     assert told[-1] == 1.0
