@@ -497,3 +497,62 @@ def test_trace_and_progress():
             assert all(own.index(f"panel {k}") < i for i in update[1:])
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+# ---- zones ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("fake_ranks")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (2, 2), (40, 5), (41, 6)])
+def test_zones(dtype, n, count):
+    rng = np.random.default_rng(n)
+    a, b = random_matrix(rng, (n, n), dtype), random_matrix(rng, (n, 3), dtype)
+    plan = hs.lu_grid(count, np.ones(4), owner=rng.integers(0, 4, (count, count)))
+
+    def call(ranks):
+        pool = POOLS[ranks.rank]
+        mine = at(ranks.rank, 2, a), at(ranks.rank, 2, plan)
+        zone = hs.mpi.scatter(ranks, *mine, 2)
+        before = [part.copy() for part in zone.parts]
+        factors, piv = hs.mpi.lu_factor(ranks, zone, root=2, pool=pool)
+        assert all(np.array_equal(*pair) for pair in zip(before, zone.parts, strict=True))
+        whole = hs.mpi.gather(ranks, factors, 2)
+        right = (at(ranks.rank, 2, each) for each in (b, b[:, 0], b[:, :0]))
+        solved = [hs.mpi.lu_solve(ranks, (factors, piv), x, 2, pool=pool) for x in right]
+        return whole, piv, *solved
+
+    found = good(on_ranks(4, call)[0])
+    assert all(each is None for rank in (0, 1, 3) for each in (found[rank][0], *found[rank][2:]))
+    lu, piv, x, y, none = found[2]
+    assert all(np.array_equal(piv, other[1]) for other in found)
+    assert np.abs(multiplied_back(lu, piv) - a).max() < 16 * n * eps(dtype) * np.abs(lu).max()
+    assert np.abs(a @ x - b).max() < 100 * n * eps(dtype) * np.abs(x).max() * np.abs(a).max()
+    assert y.shape == (n,)
+    assert none.shape == (n, 0)
+    np.testing.assert_allclose(y, x[:, 0], rtol=0, atol=1e3 * eps(dtype) * np.abs(x).max())
+
+
+@pytest.mark.usefixtures("fake_ranks")
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [(0, 0, 0, 4, 8), (1, 4, 0, 4, 8)],
+        [(0, 0, 0, 8, 3), (1, 0, 3, 8, 5)],
+        [(0, 0, 0, 4, 4), (1, 0, 4, 4, 4), (0, 4, 0, 4, 5), (1, 4, 5, 4, 3)],
+        [(0, 0, 0, 4, 4), (1, 4, 0, 4, 4), (0, 0, 4, 8, 4)],
+    ],
+)
+def test_other_zones(boxes):
+    boxes = np.array(boxes, np.int64)
+
+    def call(ranks):
+        parts = tuple(np.ones(box[3:]) for box in boxes if box[0] == ranks.rank)
+        zone = hs.mpi.Zone((8, 8), boxes, ranks.rank, parts, np.dtype(float))
+        return hs.mpi.lu_factor(ranks, zone, pool=POOLS[ranks.rank])
+
+    found, sent = on_ranks(2, call)
+    for error in found:
+        assert isinstance(error, ValueError)
+        assert "A must be held by block columns or square blocks of one width" in str(error)
+    assert not sent.any()
