@@ -154,11 +154,12 @@ def case_interrupt(comm):
         else:
             sent.wait(20.0)  # a busy machine may start the timer's thread late
 
-    for root in range(2):
+    grid = hs.lu_grid(30, np.ones(comm.size), "cyclic")
+    for root, plan in ((0, None), (1, None), (0, grid), (1, grid)):
         begun.clear()
         sent.clear()
         with Ranks(comm, 20.0) as ranks, pytest.raises((KeyboardInterrupt, RuntimeError)) as caught:
-            run_lu(ranks, at(comm, a, root), POOL, root=root, progress=soon)
+            run_lu(ranks, at(comm, a, root), POOL, plan, root=root, progress=soon)
         if comm.rank == root:
             assert caught.type is KeyboardInterrupt
         else:
