@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from ..runners.panel import lu_panel, moved_rows, substitute
 from ..runners.pool import Pool, accumulate
 from .grid import Blocks, Grid
+from .grid_lines import Lines, spread
 from .grid_rows import RowExchange
-from .loop import Waiting, all_of
+from .loop import Waiting
 from .mail import Kind, Mail
 from .panels import stopping
 from .record import Record
@@ -39,26 +40,12 @@ from .windows import Array
 _LANE = 1  # of `Loop.compute`, for short computations that other ranks wait for
 
 
-class _Lines(NamedTuple):
-    """Blocks of L or of U of one step, as columns of an array (w, m)."""
-
-    grid: Grid
-    blocks: list[int]
-    data: Array
-
-    def pick(self, blocks: list[int]) -> Array:
-        """Some of the blocks, side by side, in a contiguous array."""
-        if blocks == self.blocks:
-            return self.data
-        return np.ascontiguousarray(self.data[:, self.grid.inside(self.blocks, blocks)])
-
-
 class _Panel(NamedTuple):
     """What a rank knows of a panel: pivots, the diagonal block if it has it, and blocks of L."""
 
     pivots: NDArray[np.int32]
     diagonal: Array
-    left: _Lines
+    left: Lines
 
 
 class GridLu:
@@ -143,8 +130,9 @@ class GridLu:
         if len(ranks) > 1 and self._me in ranks:
             await self._displace(k, ranks, pivots, diagonal)
             left = await self._loop.compute(partial(self._solve_left, k, diagonal), _LANE)
-        lines = _Lines(grid, self._blocks.rows(k, k + 1), left)
-        return _Panel(pivots, diagonal, await self._spread(Kind.LEFT, k, lines, grid.left_blocks))
+        lines, wanted = Lines(grid, self._blocks.rows(k, k + 1), left), partial(grid.left_blocks, k)
+        lines = await spread(self._mail, Kind.LEFT, lines, ranks, wanted)
+        return _Panel(pivots, diagonal, lines)
 
     async def _tell_pivots(
         self, k: int, lead: int, pivots: NDArray[np.int32], diagonal: Array
@@ -185,8 +173,10 @@ class GridLu:
     async def _displace(
         self, k: int, ranks: list[int], pivots: NDArray[np.int32], diagonal: Array
     ) -> None:
-        """Exchange rows within the panel: rows of the diagonal block that are no pivot rows go
-        where pivot rows were."""
+        """Exchange rows within the panel.
+
+        Rows of the diagonal block that are no pivot rows go to the places of pivot rows.
+        """
         grid, lead, w = self._grid, ranks[0], self._grid.width(k)
         target, source = moved_rows(pivots)
         below = target >= w
@@ -211,7 +201,7 @@ class GridLu:
 
     # ---- the pivot row ----
 
-    async def _upper(self, k: int, panel: _Panel) -> _Lines:
+    async def _upper(self, k: int, panel: _Panel) -> Lines:
         """Exchange rows, solve for the blocks of U, and send them on."""
         grid, me = self._grid, self._me
         target, source = moved_rows(panel.pivots)
@@ -221,42 +211,8 @@ class GridLu:
         if cols:
             job = partial(self._solve_upper, k, panel.diagonal, cols)
             upper = await self._loop.compute(job)
-        return await self._spread(Kind.UPPER, k, _Lines(grid, cols, upper), grid.upper_blocks)
-
-    async def _spread(
-        self, kind: Kind, k: int, own: _Lines, wanted: Callable[[int, int, int], list[int]]
-    ) -> _Lines:
-        """Send own blocks of L or U to the ranks that need them; return all that are needed here.
-
-        wanted : function of a step, an owner and another rank: blocks that the rank needs of the
-            owner
-        """
-        grid, me, w = self._grid, self._me, self._grid.width(k)
-        packed: dict[tuple[int, ...], Array] = {}
-        for rank in grid.enrolled:
-            if rank != me and (blocks := wanted(k, me, rank)):
-                key = tuple(blocks)
-                if key not in packed:
-                    packed[key] = own.pick(blocks)
-                self._mail.send(kind, packed[key], rank)
-        owners = grid.panel_ranks(k) if kind == Kind.LEFT else grid.row_ranks(k)
-        coming = {rank: blocks for rank in owners if (blocks := wanted(k, rank, me))}
-        needed = sorted(i for blocks in coming.values() for i in blocks)
-        if list(coming) == [me]:
-            return _Lines(grid, needed, own.pick(needed))
-        data = np.empty((w, grid.extent(needed)), self._blocks.dtype)
-        parts: list[tuple[list[int], Array, Waiting]] = []
-        for rank, blocks in coming.items():
-            if rank == me:
-                parts.append((blocks, own.pick(blocks), Waiting(left=0)))
-                continue
-            part = data if blocks == needed else np.empty((w, grid.extent(blocks)), data.dtype)
-            parts.append((blocks, part, self._mail.receive(kind, part, rank)))
-        await all_of(waiting for _, _, waiting in parts)
-        for blocks, part, _ in parts:
-            if part is not data:
-                data[:, grid.inside(needed, blocks)] = part
-        return _Lines(grid, needed, data)
+        lines, wanted = Lines(grid, cols, upper), partial(grid.upper_blocks, k)
+        return await spread(self._mail, Kind.UPPER, lines, grid.row_ranks(k), wanted)
 
     # ---- on the threads for products ----
 
@@ -308,7 +264,7 @@ class GridLu:
                 view[...] = found[:, place]
             return found
 
-    def _update(self, k: int, left: _Lines, upper: _Lines, *, first: bool) -> None:
+    def _update(self, k: int, left: Lines, upper: Lines, *, first: bool) -> None:
         """Update the blocks of the next panel (first), or all blocks to the right of it."""
         for group in self._blocks.groups:
             row, rows = group.below(k + 1, self._grid.block)
