@@ -120,10 +120,8 @@ def dealt(
 
 
 def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
-    if kind == "lu" and not isinstance(plan, LuPattern | FactorPlan | LuGrid):
+    if not isinstance(plan, LuPattern | FactorPlan | LuGrid):
         raise wrong_kind(plan, "a plan of lu_pattern, plan_factor or lu_grid")
-    if kind != "lu" and not isinstance(plan, LuPattern | FactorPlan):
-        raise wrong_kind(plan, "a plan of lu_pattern or plan_factor")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
@@ -250,7 +248,7 @@ def run_cholesky(
     ----------
     A : (n, n) array_like at the root
         Only one triangle is read.
-    plan : LuPattern or FactorPlan, optional
+    plan : LuPattern, FactorPlan or LuGrid, optional
         See `run_lu`. A plan of `plan_factor` must be of kind "cholesky".
     lower : bool
         The value of the root counts.
@@ -486,10 +484,11 @@ class _Run:
     def _work(self, loop: Loop) -> Work:
         job, dtype = self._job, np.dtype(self._job.dtype)
         side = Side(loop, self._pool, self._root, self.record, self._progress(loop))
+        lower = job.kind == "cholesky"
         if job.owner.ndim == 2:
-            return GridWork(side, Grid(job.n, job.block, job.owner, loop.size), dtype)
+            return GridWork(side, Grid(job.n, job.block, job.owner, loop.size), dtype, lower)
         columns = Columns(job.n, job.block, job.owner, loop.size)
-        return ColumnWork(side, columns, dtype, job.by_columns, job.kind == "cholesky")
+        return ColumnWork(side, columns, dtype, job.by_columns, lower)
 
     def _progress(self, loop: Loop) -> Callable[[int], None] | None:
         if not self._job.watched:

@@ -197,9 +197,10 @@ class Blocks:
         """Where rows of the whole matrix lie in group g, which has them."""
         return self._starts[g][rows // self.grid.block] + rows % self.grid.block
 
-    def write(self, j: int, a: Array) -> None:
-        """Copy block column j of a whole matrix to the blocks here."""
-        self.column(j)[...] = a[self.grid.lines(self.rows(j)), self.grid.slice(j)]
+    def write(self, j: int, a: Array, after: int = 0) -> None:
+        """Copy block column j of a whole matrix to the blocks (i, j) here, i >= after."""
+        lines = self.grid.lines(self.rows(j, after))
+        self.column(j, after)[...] = a[lines, self.grid.slice(j)]
 
 
 def _starts(grid: Grid, rows: list[int]) -> NDArray[np.intp]:
@@ -212,17 +213,28 @@ class GridMoves:
     """Brings the blocks of a matrix from the root to their owners, and back.
 
     A message has what a rank owns of one block column, row by row.
+
+    Parameters
+    ----------
+    lower : bool
+        Only the blocks on and below the diagonal are sent.
     """
 
-    def __init__(self, loop: Loop, blocks: Blocks, root: int, record: Record) -> None:
+    def __init__(
+        self, loop: Loop, blocks: Blocks, root: int, record: Record, lower: bool = False
+    ) -> None:
         self._loop, self._blocks, self._root, self._record = loop, blocks, root, record
-        self._grid = blocks.grid
+        self._grid, self._lower = blocks.grid, lower
+
+    def _after(self, j: int) -> int:
+        return j if self._lower else 0
 
     def _parts(self, rank: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """The block columns in which a rank owns blocks, with their rows there."""
         for j in range(self._grid.count):
-            if rows := np.flatnonzero(self._grid.owner[:, j] == rank).tolist():
-                yield j, self._grid.lines(rows)
+            rows = np.flatnonzero(self._grid.owner[self._after(j) :, j] == rank) + self._after(j)
+            if rows.size:
+                yield j, self._grid.lines(rows.tolist())
 
     def _shape(self, j: int, lines: NDArray[np.intp]) -> tuple[int, int]:
         return len(lines), self._grid.width(j)
@@ -234,17 +246,20 @@ class GridMoves:
             assert a is not None
             for j in self._blocks.place:
                 loop.go_on()
-                self._blocks.write(j, a)
+                self._blocks.write(j, a, self._after(j))
             await all_of([loop.spawn(self._deal(a, rank)) for rank in self._others()])
             return
 
         def use(j: int, data: Array, _: float) -> None:
-            self._blocks.column(j)[...] = data
+            self._part(j)[...] = data
 
         inbox = Inbox(loop, SCATTER, use)
         for j, lines in self._parts(loop.rank):
             await inbox.receive(j, root, partial(np.empty, self._shape(j, lines), dtype))
         await inbox.empty()
+
+    def _part(self, j: int) -> Array:
+        return self._blocks.column(j, self._after(j))
 
     def _others(self) -> list[int]:
         return [rank for rank in self._grid.enrolled if rank != self._root]
@@ -257,14 +272,14 @@ class GridMoves:
         """Collect the blocks of each rank into out at the root."""
         loop, root = self._loop, self._root
         if loop.rank != root:
-            parts = ((self._blocks.column(j), root) for j in sorted(self._blocks.place))
+            parts = ((self._part(j), root) for j, _ in self._parts(loop.rank))
             await send_all(loop, self._record, self._blocks.dtype, parts, GATHER, AHEAD)
             return
         assert out is not None
         coming = [loop.spawn(self._collect(rank, out)) for rank in self._others()]
         for j, lines in self._parts(root):
             loop.go_on()
-            out[lines, self._grid.slice(j)] = self._blocks.column(j)
+            out[lines, self._grid.slice(j)] = self._part(j)
         await all_of(coming)
 
     async def _collect(self, rank: int, out: Array) -> None:

@@ -273,7 +273,7 @@ def solve(
 def cholesky(
     comm: Any,
     A: ArrayLike | None = None,
-    plan: LuPattern | FactorPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | None = None,
     root: int = 0,
     *,
     lower: bool = True,
@@ -285,9 +285,9 @@ def cholesky(
     check_finite: bool = True,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Factor A = L L^H, or U^H U with lower=False, on the ranks, each of which owns block columns.
+    """Factor A = L L^H, or U^H U with lower=False, on the ranks.
 
-    All ranks must call it.
+    Each rank owns block columns or square blocks. All ranks must call it.
 
     Parameters
     ----------

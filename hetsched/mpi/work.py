@@ -16,6 +16,7 @@ from ..runners.pool import Pool
 from .cholesky import cholesky
 from .columns import Columns, Moves
 from .grid import Blocks, Grid, GridMoves
+from .grid_cholesky import GridCholesky
 from .grid_lu import GridLu
 from .grid_solve import GridSubstitution
 from .loop import Loop, Waiting
@@ -95,17 +96,26 @@ class ColumnWork:
 
 
 class GridWork:
-    """A matrix that the ranks hold by square blocks."""
+    """A matrix that the ranks hold by square blocks.
 
-    def __init__(self, side: Side, grid: Grid, dtype: np.dtype[Any]) -> None:
-        self._side = side
+    Parameters
+    ----------
+    lower : bool
+        Factor by Cholesky, not LU.
+    """
+
+    def __init__(self, side: Side, grid: Grid, dtype: np.dtype[Any], lower: bool) -> None:
+        self._side, self._lower = side, lower
         self._blocks = Blocks(grid, side.loop.rank, dtype)
         self._mail = Mail(side.loop, side.record)
-        self._moves = GridMoves(side.loop, self._blocks, side.root, side.record)
+        self._moves = GridMoves(side.loop, self._blocks, side.root, side.record, lower)
 
     async def factor(self, a: Array | None) -> NDArray[np.int32] | None:
         _, pool, root, record, done = self._side
         await self._moves.scatter(a)
+        if self._lower:
+            await GridCholesky(self._mail, self._blocks, pool, record, done).run()
+            return None
         work = GridLu(self._mail, self._blocks, pool, [root], record, done)
         await work.run()
         return work.pivots

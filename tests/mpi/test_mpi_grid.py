@@ -9,10 +9,10 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from mpi_fake import good, on_ranks
-from oracles.mpi import grid_bytes, grid_solve_bytes
+from oracles.mpi import grid_bytes, grid_cholesky_bytes, grid_solve_bytes
 
 import hetsched as hs
-from hetsched.mpi.factor import run_lu, run_solve
+from hetsched.mpi.factor import run_cholesky, run_lu, run_solve
 from hetsched.mpi.grid import Blocks, Grid, GridMoves
 from hetsched.mpi.grid_lu import GridLu
 from hetsched.mpi.mail import Kind, Mail
@@ -556,3 +556,51 @@ def test_other_zones(boxes):
         assert isinstance(error, ValueError)
         assert "A must be held by block columns or square blocks of one width" in str(error)
     assert not sent.any()
+
+
+# ---- Cholesky ------------------------------------------------------------------------------------
+
+
+def cholesky_on_ranks(a, size, root=0, **options):
+    return on_ranks(
+        size,
+        lambda ranks: run_cholesky(
+            ranks, at(ranks.rank, root, a), POOLS[ranks.rank], root=root, **options
+        ),
+    )
+
+
+@given(grids(), st.sampled_from(DTYPES), st.sampled_from(["C", "F"]), st.booleans())
+def test_cholesky(deal, dtype, order, lower):
+    grid, root = deal
+    n = grid.n
+    x = random_matrix(np.random.default_rng(n), (n, n), dtype)
+    a = (x @ x.conj().T + n * np.eye(n)).astype(dtype)
+    half = np.array(a, order=order)
+    half[np.triu_indices(n, 1) if lower else np.tril_indices(n, -1)] = 1e30  # is not read
+    plan = plan_of(grid)
+    found, sent = cholesky_on_ranks(half, grid.size, root, plan=plan, block=grid.block, lower=lower)
+    c = good(found)[root]
+    assert [each for rank, each in enumerate(found) if rank != root] == [None] * (grid.size - 1)
+    assert c.dtype == a.dtype
+    factor = c if lower else c.conj().T
+    assert not np.triu(factor, 1).any()
+    assert (factor.diagonal().real > 0).all()
+    np.testing.assert_allclose(
+        factor, np.linalg.cholesky(a), rtol=0, atol=8 * n * eps(dtype) * np.abs(a).max()
+    )
+    expected = grid_cholesky_bytes(n, grid.block, grid.owner, grid.size, a.itemsize, root)
+    assert sent.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("which", ["cyclic", "any", "idle"])
+def test_cholesky_of_what_is_not_positive_definite(which):
+    a = np.eye(37)
+    a[33, 33] = -1.0
+    plan = hs.lu_grid(5, np.ones(4), owner=maps(5, 4)[which])
+    for error in cholesky_on_ranks(a, 4, plan=plan)[0]:
+        assert isinstance(error, np.linalg.LinAlgError)
+        assert "34-th leading minor of the array is not positive definite" in str(error)
+    c, trace = good(cholesky_on_ranks(np.eye(37) * 4, 4, plan=plan, trace=True)[0])[0]
+    assert np.array_equal(c, 2 * np.eye(37))
+    assert sum(event.what.startswith("panel ") for event in trace.events) == 5

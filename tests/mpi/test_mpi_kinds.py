@@ -81,8 +81,8 @@ def calls(comm, plan):
         ),
         (
             hs.lu_grid(3, [1.0]),
-            "hs.mpi.lu_factor or solve",
-            {"lu_factor", "solve", "scatter"},
+            "hs.mpi.lu_factor, solve or cholesky",
+            {"lu_factor", "solve", "cholesky", "scatter"},
         ),
         (
             hs.max_tasks(3, [1.0]),

@@ -124,3 +124,20 @@ def grid_solve_bytes(n, block, owner, size, cols, itemsize, root):
                 found[rank] += data
             found[lead] += data * len({owner[i, k] for i in future} - {lead})
     return found
+
+
+def grid_cholesky_bytes(n, block, owner, size, itemsize, root):
+    """(p,) bytes of a Cholesky factorisation in square blocks, from the root and back to it."""
+    count = len(owner)
+    found = np.zeros(size, np.int64)
+    width = [min(block, n - k * block) for k in range(count)]
+    for k, w in enumerate(width):
+        for i in range(k, count):
+            if owner[i, k] != root:
+                found[root] += width[i] * w * itemsize
+                found[owner[i, k]] += width[i] * w * itemsize
+            if i > k:
+                users = {*owner[i, k + 1 : i + 1].tolist(), *owner[i:, i].tolist()}
+                found[owner[i, k]] += len(users - {owner[i, k]}) * width[i] * w * itemsize
+        found[owner[k, k]] += len({*owner[k + 1 :, k].tolist()} - {owner[k, k]}) * w * w * itemsize
+    return found
