@@ -95,9 +95,9 @@ def linpack(
     seed : int
         >= 0.
     which : {"auto", "grid", "cyclic", "columns"}
-        "grid": `lu_grid` for the measured speeds and links. "cyclic": the best block-cyclic grid.
-        "columns": block columns by `lu_pattern`. "auto": "cyclic" if the speeds differ by at most
-        10 %, else "grid".
+        "grid": `lu_grid` for the measured speeds and the median cost of the root's links.
+        "cyclic": the best block-cyclic grid. "columns": block columns by `lu_pattern`. "auto":
+        "cyclic" if the speeds differ by at most 10 %, else "grid".
 
     Raises
     ------
@@ -119,7 +119,8 @@ def linpack(
     order, width, first, _ = given[0]
     pool = call.pool(places)
     speeds = known_speeds(ranks, pool, np.dtype(np.float64), call.root)
-    plan = _planned(-(-order // width), width, which, *speeds)
+    links = [cost for rank, cost in enumerate(speeds[1]) if rank != call.root]
+    plan = _planned(-(-order // width), width, which, speeds[0], links)
     matrix = _Matrix(order, width, first)
     x, seconds = _solved(ranks, pool, plan, matrix, call.root)
     norms = ranks.run(lambda loop: _residual(loop, plan, matrix, x, call.root))
@@ -136,7 +137,8 @@ def _planned(
     if which == "cyclic" or (which == "auto" and alike):
         return lu_grid(count, np.ones(len(times)), "cyclic")
     updates = np.asarray(times) * 2 * block**3 / _GIGA
-    return lu_grid(count, updates, link_cost=max(links) * 8 * block**2 / _GIGA)
+    usual = float(np.median(links)) if links else 0.0
+    return lu_grid(count, updates, link_cost=usual * 8 * block**2 / _GIGA)
 
 
 class _Matrix:
