@@ -113,8 +113,11 @@ def case_cholesky(comm):
     a = x @ x.T + 300 * np.eye(300)
     with Ranks(comm, 20.0) as ranks:
         c = run_cholesky(ranks, at(comm, a), POOL, block=32)
+    grid = hs.lu_grid(10, np.ones(comm.size), "1d1d")
+    d = hs.mpi.cholesky(comm, at(comm, a), grid, pool=POOL)
     if comm.rank == 0:
         np.testing.assert_allclose(c, np.linalg.cholesky(a), atol=1e-11)
+        np.testing.assert_allclose(d, np.linalg.cholesky(a), atol=1e-11)
     with (
         Ranks(comm, 20.0) as ranks,
         pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"),
