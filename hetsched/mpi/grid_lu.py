@@ -85,28 +85,28 @@ class GridLu:
         """Factor the blocks in place."""
         if self._me not in self._listeners:
             return
-        head: Callable[[], None] = _nothing
-        rest = Waiting(left=0)
-        coming = self._begin_panel(0, head)
+        rest, coming = Waiting(left=0), self._begin_panel(0, None)
         for k in range(self._grid.count):
             panel = await coming
             await rest
             upper = await self._upper(k, panel)
             if k + 1 < self._grid.count:
-                head = partial(self._update, k, panel.left, upper, first=True)
-                coming = self._begin_panel(k + 1, head)
+                coming = self._begin_panel(k + 1, (panel.left, upper))
             rest = self._loop.compute(partial(self._update, k, panel.left, upper, first=False))
             await self._mail.next_step(1)
         await rest
 
     # ---- the panel ----
 
-    def _begin_panel(self, k: int, update: Callable[[], None]) -> Waiting:
-        """Begin with a panel: update its blocks, and factor what this rank has of it."""
+    def _begin_panel(self, k: int, before: tuple[Lines, Lines] | None) -> Waiting:
+        """Begin with a panel: update its blocks, and factor what this rank has of it.
+
+        before : L and U of the step before
+        """
         ranks = self._grid.panel_ranks(k)
         own = Waiting(left=0)
         if self._me in ranks:
-            own = self._loop.compute(partial(self._head, k, update, len(ranks) == 1))
+            own = self._loop.compute(partial(self._head, k, before, len(ranks) == 1))
         return self._loop.spawn(self._panel(k, ranks, own))
 
     async def _panel(self, k: int, ranks: list[int], own: Waiting) -> _Panel:
@@ -216,9 +216,10 @@ class GridLu:
 
     # ---- on the threads for products ----
 
-    def _head(self, k: int, update: Callable[[], None], alone: bool) -> Any:
+    def _head(self, k: int, before: tuple[Lines, Lines] | None, alone: bool) -> Any:
         """Update the blocks of a panel and factor them, or choose the candidates of this rank."""
-        update()
+        if before is not None:
+            self._update(k - 1, *before, first=True)
         with self._record.computing(f"panel {k}"):
             if alone:
                 return self._factor(k)
@@ -277,10 +278,6 @@ class GridLu:
                 target = group.matrix[row:, col : col + self._grid.extent(cols)]
                 a, b = left.pick(rows).T, upper.pick(cols)
                 accumulate(self._pool, a, b, target, -1.0, True, stopping(self._loop))
-
-
-def _nothing() -> None:
-    """The update of the first panel."""
 
 
 def _below(grid: Grid, k: int, rank: int) -> list[int]:
