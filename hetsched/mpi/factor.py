@@ -205,7 +205,7 @@ def run_lu(
 
     By square blocks the owners of a panel choose its pivots by a tournament (see `tournament`), so
     that the pivots may differ from partial pivoting. A rank holds its blocks, the blocks of L and U
-    that it needs in a step, and messages of two steps.
+    that it needs in a step, and messages of three steps.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:

@@ -3,14 +3,14 @@
 Step k has four parts. (1) The owners of the blocks (i, k), i >= k, choose the pivot rows by a
 tournament, and the owner of the diagonal block factors these rows; one owner of all of these
 blocks factors them with partial pivoting. All ranks learn the pivots. (2) The owners of the panel
-solve for L and send each block (i, k) to the ranks that own a block (i, j), j > k. (3) Rows are
-exchanged in the other block columns. The owners of the blocks (k, j) solve for U and send each
-block to the ranks that own a block (i, j), i > k. (4) Each rank updates its blocks (i, j),
+solve for L and send each block (i, k) to the ranks that own a block (i, j), j > k. (3) Meanwhile
+rows are exchanged in the other block columns. The owners of the blocks (k, j) solve for U and send
+each block to the ranks that own a block (i, j), i > k. (4) Each rank updates its blocks (i, j) with
 i, j > k. Two ranks exchange at most one message of each kind in a step.
 
 There is a look-ahead of one: the owners of the next panel update its blocks first, then choose its
-pivots and solve for its L while the rest of the update goes on. Rows are exchanged when both have
-ended.
+pivots and solve for its L while the rest of the update goes on. Rows are exchanged when the pivots
+are known and the update has ended.
 
 L travels as its transpose, so that blocks of L and of U are both columns of arrays (w, m) in
 row-major order.
@@ -37,6 +37,7 @@ from .record import Record
 from .tournament import Candidates, best, exchanges, tournament
 from .windows import Array
 
+_AHEAD = 2  # steps whose messages may be under way besides the present one
 _LANE = 1  # of `Loop.compute`, for short computations that other ranks wait for
 
 
@@ -45,7 +46,7 @@ class _Panel(NamedTuple):
 
     pivots: NDArray[np.int32]
     diagonal: Array
-    left: Lines
+    left: Waiting  # its value: Lines
 
 
 class GridLu:
@@ -90,10 +91,11 @@ class GridLu:
             panel = await coming
             await rest
             upper = await self._upper(k, panel)
+            left = await panel.left
             if k + 1 < self._grid.count:
-                coming = self._begin_panel(k + 1, (panel.left, upper))
-            rest = self._loop.compute(partial(self._update, k, panel.left, upper, first=False))
-            await self._mail.next_step(1)
+                coming = self._begin_panel(k + 1, (left, upper))
+            rest = self._loop.compute(partial(self._update, k, left, upper, first=False))
+            await self._mail.next_step(_AHEAD)
         await rest
 
     # ---- the panel ----
@@ -110,7 +112,7 @@ class GridLu:
         return self._loop.spawn(self._panel(k, ranks, own))
 
     async def _panel(self, k: int, ranks: list[int], own: Waiting) -> _Panel:
-        """Choose the pivots of a panel, solve for its blocks of L, and send them on.
+        """Choose the pivots of a panel, and begin with its blocks of L.
 
         own : what `_head` returns
         """
@@ -127,12 +129,20 @@ class GridLu:
                 pivots = exchanges(chosen.lines - grid.first(k))
         pivots = await self._tell_pivots(k, lead, pivots, diagonal)
         diagonal = await self._spread_diagonal(k, lead, diagonal)
+        panel = _Panel(pivots, diagonal, Waiting())
+        return panel._replace(left=self._loop.spawn(self._left(k, ranks, panel, left)))
+
+    async def _left(self, k: int, ranks: list[int], panel: _Panel, left: Array) -> Lines:
+        """Solve for the blocks of L of a panel, unless one rank has factored it, and send them on.
+
+        Meanwhile rows are exchanged in the other block columns.
+        """
+        grid = self._grid
         if len(ranks) > 1 and self._me in ranks:
-            await self._displace(k, ranks, pivots, diagonal)
-            left = await self._loop.compute(partial(self._solve_left, k, diagonal), _LANE)
+            await self._displace(k, ranks, panel.pivots, panel.diagonal)
+            left = await self._loop.compute(partial(self._solve_left, k, panel.diagonal), _LANE)
         lines, wanted = Lines(grid, self._blocks.rows(k, k + 1), left), partial(grid.left_blocks, k)
-        lines = await spread(self._mail, Kind.LEFT, lines, ranks, wanted)
-        return _Panel(pivots, diagonal, lines)
+        return await spread(self._mail, Kind.LEFT, lines, ranks, wanted)
 
     async def _tell_pivots(
         self, k: int, lead: int, pivots: NDArray[np.int32], diagonal: Array
