@@ -41,31 +41,25 @@ class RowExchange:
 
     async def run(self, k: int, target: Rows, source: Rows) -> None:
         """Write row source[i] to row target[i] for all i at once, but not in block column k."""
-        pieces = list(self._pieces(k, target, source))
-        values = [
-            self._read(piece) if piece.giver == self._me else self._room(piece) for piece in pieces
-        ]
+        me, pieces = self._me, list(self._pieces(k, target, source))
+        # All rows are read before any row is written.
+        given = [(piece, self._read(piece)) for piece in pieces if piece.giver == me]
+        for rank in sorted({piece.taker for piece, _ in given} - {me}):
+            parts = [data.reshape(-1) for piece, data in given if piece.taker == rank]
+            self._mail.send(Kind.ROWS, np.concatenate(parts), rank)
         incoming = []
-        for rank in sorted({r for piece in pieces for r in (piece.giver, piece.taker)}):
-            if rank == self._me:
-                continue
-            outgoing = [
-                data for data, piece in zip(values, pieces, strict=True) if piece.taker == rank
-            ]
-            if outgoing:
-                self._mail.send(Kind.ROWS, _joined(outgoing), rank)
-            coming = [i for i, piece in enumerate(pieces) if piece.giver == rank]
-            if coming:
-                data = np.empty(sum(values[i].size for i in coming), self._blocks.dtype)
-                incoming.append((self._mail.receive(Kind.ROWS, data, rank), data, coming))
-        await all_of(waiting for waiting, _, _ in incoming)
-        for _, data, coming in incoming:
-            ends = np.cumsum([values[i].size for i in coming])[:-1]
-            for i, part in zip(coming, np.split(data, ends), strict=True):
-                values[i] = part.reshape(values[i].shape)
-        for piece, data in zip(pieces, values, strict=True):
-            if piece.taker == self._me:
+        for rank in sorted({piece.giver for piece in pieces} - {me}):
+            coming = [piece for piece in pieces if piece.giver == rank]
+            data = np.empty(sum(self._size(piece) for piece in coming), self._blocks.dtype)
+            incoming.append((coming, data, self._mail.receive(Kind.ROWS, data, rank)))
+        await all_of(waiting for _, _, waiting in incoming)
+        for piece, data in given:
+            if piece.taker == me:
                 self._write(piece, data)
+        for coming, data, _ in incoming:
+            ends = np.cumsum([self._size(piece) for piece in coming])[:-1]
+            for piece, part in zip(coming, np.split(data, ends), strict=True):
+                self._write(piece, part.reshape(len(piece.target), -1))
 
     def _pieces(self, k: int, target: Rows, source: Rows) -> Iterator[_Piece]:
         """The pieces that this rank gives or takes, in an order that is the same on all ranks."""
@@ -98,10 +92,8 @@ class RowExchange:
             yield g, slice(own, own + width), slice(there, there + width)
             begin = end
 
-    def _room(self, piece: _Piece) -> Array:
-        """An array without memory of its own that has the shape of a piece."""
-        shape = len(piece.source), self._grid.extent(piece.cols)
-        return np.broadcast_to(np.zeros((), self._blocks.dtype), shape)
+    def _size(self, piece: _Piece) -> int:
+        return len(piece.source) * self._grid.extent(piece.cols)
 
     def _read(self, piece: _Piece) -> Array:
         shape = len(piece.source), self._grid.extent(piece.cols)
@@ -115,7 +107,3 @@ class RowExchange:
         for g, own, there in self._parts(piece.cols):
             columns = self._blocks.groups[g].matrix[:, own]
             columns[self._blocks.lines(g, piece.target)] = data[:, there]
-
-
-def _joined(parts: list[Array]) -> Array:
-    return np.concatenate([part.reshape(-1) for part in parts])
