@@ -38,6 +38,7 @@ from peer_scalapack import Setting
 PLACE = Path(__file__).parent
 PLATFORMS = {"equal": (0.25, 0.25, 0.25, 0.25), "1 : 4": (0.4, 0.4, 0.1, 0.1)}
 BLOCKS = (64, 128, 256)
+SQUARE = 128  # side of hetsched's square blocks in LU
 PARTS = (2, 4, 8)  # of a side, of Dask's blocks
 KINDS = {"product": 2.0, "lu": 2.0 / 3.0}
 _PORT = 8786
@@ -190,6 +191,9 @@ def on_platform(
             (ours,) = on_ranks(cluster, [job], timeout=180)
             found["hetsched"] = ours["seconds"], ours["method"]
             first = statistics.median(ours["seconds"])
+            if kind == "lu":
+                (square,) = on_ranks(cluster, [{**job, "block": SQUARE}], timeout=180)
+                found["by square blocks"] = square["seconds"], square["method"]
         setting, blas = peer.search(kind, n, from_root)
         found["ScaLAPACK"] = (
             peer.seconds(kind, n, setting, blas, given.rounds, from_root),
@@ -214,7 +218,7 @@ def on_platform(
             }
             rows.append(row)
             print(
-                f"  {kind:8}{row['from']:12}{who:10}{seconds:8.2f} s {row['ratio']:6.2f}"
+                f"  {kind:8}{row['from']:12}{who:17}{seconds:8.2f} s {row['ratio']:6.2f}"
                 f" {row['efficiency']:7.1%}  {how}",
                 flush=True,
             )

@@ -141,6 +141,7 @@ _MODULES = (
     "planning",
     "run",
     "mpi",
+    "linpack",
     "exec",
     "reproduce",
     "study",

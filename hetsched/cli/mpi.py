@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._base.table import table
@@ -13,11 +12,11 @@ from ..mpi.arguments import Call
 from ..mpi.files import Files, product_of_files
 from ..mpi.linalg import Given
 from ..mpi.measure import measured
-from ..mpi.ranks import TIMEOUT, LostRank, world
 from ..mpi.workers import work
 from ..planners.star import METHODS as CHUNKS
 from ..platform import Platform, Worker, file_kind
 from .output import require_output, require_trace, write_trace
+from .voice import one_voice
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -128,7 +127,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    with _one_voice() as call:
+    with one_voice() as call:
         done = product_of_files(
             call, Files(given.A, given.B, given.output), _wishes(call, given), progress=True
         )
@@ -181,25 +180,6 @@ def _wishes(call: Call, given: argparse.Namespace) -> Callable[[], Given]:
     return wishes
 
 
-@contextmanager
-def _one_voice() -> Iterator[Call]:
-    """A call of all ranks. An error that all ranks know of is reported by rank 0 only."""
-    call = Call(world(), root=0, pool=None, timeout=TIMEOUT)
-    try:
-        with call.ranks:
-            yield call
-    except LostRank:
-        raise
-    except Exception:
-        if not call.at_root:
-            raise SystemExit(1) from None
-        raise
-    except KeyboardInterrupt:
-        if not call.at_root:
-            raise SystemExit(130) from None
-        raise
-
-
 def _ranks_table(plan: Plan, trace: Any) -> str:
     share = plan.load / max(plan.load.sum(), 1e-300)
     rows = [("rank", "cycle-time", "share", "computes", "receives", "ends")]
@@ -248,7 +228,7 @@ def _measure(given: argparse.Namespace) -> None:
             file_kind(given.output)
             require_output("--output", given.output)
 
-    with _one_voice() as call:
+    with one_voice() as call:
         found = measured(call, given.seconds, given.dtype, before=writable)
     if call.at_root:
         if given.output:

@@ -1,4 +1,4 @@
-"""Factorisations and solves of a matrix at the root, which deals its block columns to the ranks."""
+"""Factorisations and solves of a matrix at the root, which deals its blocks to the ranks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .._base import check
 from .._base.progress import Progress, reporting
 from ..plan import simulate
 from ..planners.factor import FactorPlan, plan_factor
+from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern, lu_pattern
 from ..platform import Platform, Unit, relative_speeds
 from ..runners.arguments import as_columns, require_finite, right_sides, square
@@ -22,18 +23,17 @@ from ..runners.lu import warn_singular
 from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
-from .cholesky import cholesky
-from .columns import Columns, Moves
+from .columns import Columns
+from .grid import Grid
 from .kinds import wrong_kind
-from .loop import Loop, Waiting
-from .lu import lu
-from .lu_solve import Substitution
+from .loop import Loop
 from .ranks import Ranks
 from .record import Clock, Record, on_one_clock, synchronised
 from .windows import Array, touched
+from .work import ColumnWork, GridWork, Side, Work
 
 if TYPE_CHECKING:
-    Plans = LuPattern | FactorPlan
+    Plans = LuPattern | FactorPlan | LuGrid
 
 # least and most columns of a block; blocks that each rank should have
 _NARROW, _WIDE, _EACH = 32, 192, 4
@@ -85,8 +85,8 @@ def dealt(
     plan: Plans | None,
     block: int | None,
     cycle_times: Platform | ArrayLike | None,
-) -> tuple[Columns, Plans]:
-    """The block columns of a matrix of n >= 1 columns, and their plan.
+) -> tuple[int, Plans]:
+    """The columns of a block of a matrix of n >= 1 columns, and the plan of the blocks.
 
     Raises
     ------
@@ -116,12 +116,12 @@ def dealt(
         raise ValueError(
             f"plan has {len(owner)} block columns, {n} columns make {count} blocks of {block}"
         )
-    return Columns(n, block, np.ascontiguousarray(owner, np.int32), size), plan
+    return block, plan
 
 
 def _require(kind: str, plan: Plans, n: int, dtype: np.dtype[Any], size: int) -> None:
-    if not isinstance(plan, LuPattern | FactorPlan):
-        raise wrong_kind(plan, "a plan of lu_pattern or plan_factor")
+    if not isinstance(plan, LuPattern | FactorPlan | LuGrid):
+        raise wrong_kind(plan, "a plan of lu_pattern, plan_factor or lu_grid")
     if len(plan.names) != size:
         raise ValueError(f"plan is for {len(plan.names)} ranks, the communicator has {size}")
     if isinstance(plan, FactorPlan) and (plan.kind != kind or plan.owner.ndim != 1):
@@ -168,12 +168,12 @@ def run_lu(
         float32, float64, complex64 or complex128, with any strides; integers become float64.
     pool : Pool
         The pool with which this rank computes.
-    plan : LuPattern or FactorPlan, optional
-        Owners of the block columns, from `lu_pattern` or `plan_lu`, for as many workers as there
-        are ranks.
+    plan : LuPattern, FactorPlan or LuGrid, optional
+        Owners of the block columns, from `lu_pattern` or `plan_lu`, or of square blocks, from
+        `lu_grid`, for as many workers as there are ranks.
     block : int, optional
-        Columns of a block. Default: the block width of the plan; for a LuPattern the width that
-        makes as many blocks as it has owners; without a plan `default_block`.
+        Columns of a block. Default: the block width of the plan; for a LuPattern or LuGrid the
+        width that makes as many blocks as it has owners; without a plan `default_block`.
     cycle_times : Platform or (p,) array_like, optional
         Cycle-times of the ranks, if there is no plan: `lu_pattern` deals the blocks. Default: all
         equal.
@@ -200,10 +200,12 @@ def run_lu(
 
     Notes
     -----
-    A rank holds its block columns and at most four panels; the root also holds the result. Owners
-    of blocks in both directions (`lu_grid`) are not accepted: a column of a panel would then be on
-    several ranks, and each of the n pivots would need messages between them, one pivot after the
-    other. Here the pivots of a panel need no messages.
+    By block columns all rows of a panel are on one rank, which finds the pivots without messages.
+    A rank holds its block columns and at most four panels; the root also holds the result.
+
+    By square blocks the owners of a panel choose its pivots by a tournament (see `tournament`), so
+    that the pivots may differ from partial pivoting. A rank holds its blocks, the blocks of L and U
+    that it needs in a step, and messages of three steps.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
     with reporting(progress if ranks.rank == root else None) as tell:
@@ -246,7 +248,7 @@ def run_cholesky(
     ----------
     A : (n, n) array_like at the root
         Only one triangle is read.
-    plan : LuPattern or FactorPlan, optional
+    plan : LuPattern, FactorPlan or LuGrid, optional
         See `run_lu`. A plan of `plan_factor` must be of kind "cholesky".
     lower : bool
         The value of the root counts.
@@ -384,72 +386,23 @@ def _at_root(
         sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(
             dtype
         )
-    cut = Columns(0, 1, np.empty(0, np.int32), ranks.size)
+    block, owner = 1, np.empty(0, np.int32)
     plan = x.plan
     if n:
-        cut, plan = dealt(x.kind, n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
+        block, plan = dealt(x.kind, n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
+        owner = np.ascontiguousarray(plan.owner, np.int32)
     by_lines = a.flags.f_contiguous and not a.flags.c_contiguous
     job = Job(
         x.kind,
         n,
         dtype.name,
-        cut.block,
-        cut.owner,
+        block,
+        owner,
         by_lines,
         *flags,
         0 if sides is None else sides.shape[1],
     )
     return Given(a, plan, sides, right), job
-
-
-def lu_held(ranks: Ranks, columns: Columns, local: Array, pool: Pool) -> NDArray[np.int32]:
-    """Factor a matrix that the ranks hold already, by block columns.
-
-    Parameters
-    ----------
-    columns : Columns
-        Must be the same on all ranks.
-    local : (n, held) array
-        This rank's block columns side by side, in row-major order, in one of the four dtypes,
-        which must be the same on all ranks. It is overwritten with the factors.
-
-    Returns
-    -------
-    (n + 1,) int32 array
-        On every rank, as from `lu`.
-    """
-    arrived = [Waiting(left=0) for _ in columns.own(ranks.rank)]
-    found: NDArray[np.int32] = ranks.run(
-        lambda loop: lu(loop, columns, local, pool, range(ranks.size), arrived, Record(False))
-    )
-    return found
-
-
-def solve_held(
-    ranks: Ranks,
-    columns: Columns,
-    local: Array,
-    pivots: NDArray[np.int32],
-    b: Array | None,
-    cols: int,
-    pool: Pool,
-    root: int = 0,
-) -> None:
-    """Solve with the factors and the pivots of `lu_held`.
-
-    Parameters
-    ----------
-    b : (n, cols) array at the root, None elsewhere
-        The right sides in row-major order, in the dtype of local. They are overwritten with the
-        solution.
-    cols : int
-        Number of right sides, on every rank.
-    """
-    ranks.run(
-        lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(
-            pivots, b
-        )
-    )
 
 
 class _Run:
@@ -470,11 +423,9 @@ class _Run:
         self._pool = pool
         self._root = root
         self._tell = tell
-        self.columns = Columns(job.n, job.block, job.owner, ranks.size)
         self.record = Record(job.trace)
         self.out: Array | None = None
         self.pivots: NDArray[np.int32] | None = None
-        self._lower = job.kind == "cholesky"
         self._clocks: list[Clock] = []
         self._start = 0.0
         self._done = 0.0
@@ -491,7 +442,7 @@ class _Run:
 
     def heard(self, _: int, block: int) -> None:
         """Report that the panel of a block has been factored; called at the root."""
-        left = 1.0 - self.columns.first(block) / self.columns.n
+        left = 1.0 - block * self._job.block / self._job.n
         self._done = max(self._done, 1.0 - left**3)
         if self._tell is not None:
             self._tell(self._done)
@@ -499,24 +450,21 @@ class _Run:
     async def factored(self, loop: Loop) -> None:
         """Scatter, factor, gather."""
         await self._begin(loop)
-        local, moves = await self._factor(loop)
+        work = await self._factor(loop)
         if self._given is not None:
-            self.out = by_columns(self._given.a.shape, local.dtype)
+            self.out = by_columns(self._given.a.shape, np.dtype(self._job.dtype))
             await loop.compute(partial(touched, loop, self.out.T))
-        await moves.gather(local, self.out)
+        await work.gather(self.out)
         await self._end(loop)
 
     async def solved(self, loop: Loop) -> None:
         """Scatter, factor, substitute."""
         await self._begin(loop)
-        local, _ = await self._factor(loop)
+        work = await self._factor(loop)
         assert self.pivots is not None
         sides = None if self._given is None else self._given.b
         if self.singular < 0 and self._job.cols:
-            work = Substitution(
-                loop, self.columns, local, self._job.cols, self._pool, self._root, self.record
-            )
-            await work.run(self.pivots, sides)
+            await work.solve(self.pivots, self._job.cols, sides)
         await self._end(loop)
 
     async def _begin(self, loop: Loop) -> None:
@@ -528,26 +476,19 @@ class _Run:
         if self._job.trace:
             self._clocks.append(await synchronised(loop, self._root))
 
-    async def _factor(self, loop: Loop) -> tuple[Array, Moves]:
-        job, columns = self._job, self.columns
-        dtype = np.dtype(job.dtype)
-        local = await loop.compute(
-            partial(touched, loop, np.empty((job.n, columns.held(loop.rank)), dtype))
-        )
-        arrived = [Waiting() for _ in columns.own(loop.rank)]
-        moves = Moves(loop, columns, dtype, self._root, job.by_columns, self._lower, self.record)
-        dealing = loop.spawn(
-            moves.scatter(None if self._given is None else self._given.a, local, arrived)
-        )
-        done = self._progress(loop)
-        if self._lower:
-            await cholesky(loop, columns, local, self._pool, arrived, self.record, done)
-        else:
-            self.pivots = await lu(
-                loop, columns, local, self._pool, [self._root], arrived, self.record, done
-            )
-        await dealing
-        return local, moves
+    async def _factor(self, loop: Loop) -> Work:
+        work = self._work(loop)
+        self.pivots = await work.factor(None if self._given is None else self._given.a)
+        return work
+
+    def _work(self, loop: Loop) -> Work:
+        job, dtype = self._job, np.dtype(self._job.dtype)
+        side = Side(loop, self._pool, self._root, self.record, self._progress(loop))
+        lower = job.kind == "cholesky"
+        if job.owner.ndim == 2:
+            return GridWork(side, Grid(job.n, job.block, job.owner, loop.size), dtype, lower)
+        columns = Columns(job.n, job.block, job.owner, loop.size)
+        return ColumnWork(side, columns, dtype, job.by_columns, lower)
 
     def _progress(self, loop: Loop) -> Callable[[int], None] | None:
         if not self._job.watched:

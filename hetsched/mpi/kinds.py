@@ -31,8 +31,7 @@ Boxes = (
 _USE: tuple[tuple[Any, str], ...] = (
     (Boxes | StarPlan, "hs.mpi.matmul"),
     (StarLuPlan, "hs.mpi.lu_factor"),
-    (LuPattern | FactorPlan, "hs.mpi.lu_factor, solve or cholesky"),
-    (LuGrid, "hs.mpi.lu_factor with a plan of lu_pattern"),
+    (LuPattern | FactorPlan | LuGrid, "hs.mpi.lu_factor, solve or cholesky"),
     (StencilPlan | SliceRing, "hs.mpi.stencil"),
     (BusPlan, "hs.mpi.map_tasks"),
     (Wavefront, "Pool.sweep, on one machine"),

@@ -11,6 +11,7 @@ from .._base import check
 from .._base.progress import Progress
 from .._engine.dtypes import DTYPES
 from ..planners.factor import FactorPlan
+from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.star_lu import StarLuPlan
 from ..platform import Platform
@@ -19,11 +20,11 @@ from ..runners.operands import as_array
 from ..runners.pool import Pool
 from . import pools
 from .arguments import Call, agreed, columns, described
-from .columns import Columns
-from .factor import lu_held, run_cholesky, run_lu, run_solve, solve_held
+from .factor import run_cholesky, run_lu, run_solve
 from .measure import known_speeds
-from .ranks import TIMEOUT, Ranks
+from .ranks import TIMEOUT
 from .star_lu import run_star_lu
+from .zone_lu import zone_lu
 from .zones import Zone
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def lu_factor(
     comm: Any,
     A: ArrayLike | Zone | None = None,
-    plan: LuPattern | FactorPlan | StarLuPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | StarLuPlan | None = None,
     root: int = 0,
     *,
     block: int | None = None,
@@ -44,21 +45,23 @@ def lu_factor(
     check_finite: bool = True,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Factor P A = L U with partial pivoting on the ranks.
+    """Factor P A = L U with exchanges of rows on the ranks.
 
-    Each rank owns block columns, or the root is the master of the other ranks. All ranks must call
-    it. The factors have the form of `scipy.linalg.lu_factor`.
+    Each rank owns block columns or square blocks, or the root is the master of the other ranks. All
+    ranks must call it. The factors have the form of `scipy.linalg.lu_factor`.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
+    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone
         float32, float64, complex64 or complex128; an integer array is converted to float64. A zone
-        comes from `scatter` with a LuPattern and is not modified.
-    plan : LuPattern, FactorPlan or StarLuPlan at the root, optional
-        Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, for as many workers as
-        there are ranks. Or a plan of `hs.plan_star_lu` for one worker less: the root is the master,
-        which keeps the matrix, and the other ranks are the workers in their order.
+        of block columns or square blocks comes from `scatter` with a LuPattern or a LuGrid. It is
+        not modified.
+    plan : LuPattern, FactorPlan, LuGrid or StarLuPlan at the root, optional
+        Owners of the block columns, from `hs.lu_pattern` or `hs.plan_lu`, or of square blocks, from
+        `hs.lu_grid`, for as many workers as there are ranks. Or a plan of `hs.plan_star_lu` for one
+        worker less: the root is the master, which keeps the matrix, and the other ranks are the
+        workers in their order.
     root : int
     block : int, optional
         Columns of a block. Default: the block width of the plan; without one 32 to 256, depending
@@ -91,6 +94,14 @@ def lu_factor(
     The algorithm is right-looking with look-ahead: the owner of the next panel updates and factors
     it before it updates the rest. It holds all rows of the panel, so it finds pivots without
     messages. Panels travel in a ring, and no rank waits for all ranks.
+
+    By a LuGrid several ranks may own blocks of a panel. They choose its w pivot rows by a
+    tournament: each factors its own rows with partial pivoting, and the pivot rows of two ranks are
+    factored together, up to the root of a binary tree of height h (communication-avoiding LU,
+    Grigori, Demmel, Xiang 2011). Elements of L are at most 2^(w h) in magnitude, where partial
+    pivoting has 1; on random matrices the growth of both is about the same. The bytes of L, U and
+    the diagonal blocks are the `traffic` of the plan. Pivots, candidates and exchanged rows are
+    sent besides.
 
     By a StarLuPlan the root factors the panels, and the workers compute the products of the steps;
     the bytes of their messages are those of the plan.
@@ -149,18 +160,19 @@ def lu_solve(
         right: list[Any] = [None]
 
         def checked() -> tuple[Any, ...]:
-            held, own = _block_columns("lu_and_piv[0]", lu_and_piv[0], ranks)
-            piv = check.integers("lu_and_piv[1]", lu_and_piv[1], low=0, high=max(held.n - 1, 0))
-            if piv.shape != (held.n,):
-                raise ValueError(f"lu_and_piv[1] must be {held.n} pivots, got shape {piv.shape}")
+            factors = zone_lu("lu_and_piv[0]", lu_and_piv[0], ranks.size)
+            n, dtype = lu_and_piv[0].shape[0], lu_and_piv[0].dtype
+            piv = check.integers("lu_and_piv[1]", lu_and_piv[1], low=0, high=max(n - 1, 0))
+            if piv.shape != (n,):
+                raise ValueError(f"lu_and_piv[1] must be {n} pivots, got shape {piv.shape}")
             cols = 0
             if call.at_root:
-                given = np.array(as_array("b", [] if b is None else b), own.dtype)
-                if given.ndim not in (1, 2) or given.shape[0] != held.n:
-                    raise ValueError(f"b must have {held.n} rows, got shape {given.shape}")
+                given = np.array(as_array("b", [] if b is None else b), dtype)
+                if given.ndim not in (1, 2) or given.shape[0] != n:
+                    raise ValueError(f"b must have {n} rows, got shape {given.shape}")
                 right[0] = given
                 cols = 1 if given.ndim == 1 else given.shape[1]
-            mine.extend((held, own, np.append(piv, -1).astype(np.int32)))
+            mine.extend((factors, np.append(piv, -1).astype(np.int32)))
             return (
                 pools.here(),
                 root,
@@ -172,10 +184,12 @@ def lu_solve(
         places, roots, cols, shapes = columns(ranks.agree(checked))
         call.require_one_root(roots)
         agreed("lu_and_piv[0]", shapes, root)
-        held, own, pivots = mine
-        x = None if right[0] is None else np.ascontiguousarray(right[0].reshape(held.n, -1))
+        factors, pivots = mine
+        x = None
+        if right[0] is not None:
+            x = np.ascontiguousarray(right[0].reshape(len(right[0]), cols[root]))
         if cols[root]:
-            solve_held(ranks, held, own, pivots, x, cols[root], call.pool(places), root)
+            factors.solve(ranks, pivots, x, cols[root], call.pool(places), root)
         return None if x is None else x.reshape(right[0].shape)
 
 
@@ -187,48 +201,25 @@ def _factor_held(
         mine: list[Any] = []
 
         def checked() -> tuple[Any, ...]:
-            mine.extend(_block_columns("A", A, ranks))
+            mine.append(zone_lu("A", A, ranks.size))
             return pools.here(), root, described("A", A, ranks.rank, root)[1], True, None, None
 
         places, roots, shapes, zones, *_ = columns(ranks.agree(checked))
         call.require_one_root(roots)
         _require_alike(zones)
         agreed("A", shapes, root)
-        held, own = mine
-        pivots = lu_held(ranks, held, own, call.pool(places))
+        (factors,) = mine
+        pivots = factors.factor(ranks, call.pool(places))
     if call.at_root and pivots[-1] >= 0:
         warn_singular(int(pivots[-1]), stacklevel=4)
-    cuts = np.cumsum([part.shape[1] for part in A.parts])[:-1]
-    parts = tuple(np.split(own, cuts, axis=1)) if A.parts else ()
-    return Zone(A.shape, A.boxes, A.rank, parts, A.dtype), pivots[:-1]
-
-
-def _block_columns(name: str, zone: Any, ranks: Ranks) -> tuple[Columns, NDArray[Any]]:
-    """The owners of the block columns, and a row-major copy of this rank's columns side by side."""
-    if not isinstance(zone, Zone):
-        raise TypeError(f"{name} must be a Zone, got {type(zone).__name__}")
-    n, boxes = zone.shape[1], zone.boxes[np.argsort(zone.boxes[:, 2], kind="stable")]
-    if zone.shape[0] != n or n == 0:
-        raise ValueError(f"{name} must be square with at least one row, got shape {zone.shape}")
-    block = int(boxes[0, 4])
-    whole = (boxes[:, 1] == 0).all() and (boxes[:, 3] == n).all()
-    if (
-        not whole
-        or (boxes[:, 2] != block * np.arange(len(boxes))).any()
-        or (np.diff(zone.own[:, 2]) <= 0).any()
-    ):
-        raise ValueError(
-            f"{name} must be held by block columns of one width, as from scatter with a LuPattern"
-        )
-    own = np.concatenate(zone.parts, axis=1) if zone.parts else np.empty((n, 0), zone.dtype)
-    return Columns(n, block, boxes[:, 0].astype(np.int32), ranks.size), np.ascontiguousarray(own)
+    return Zone(A.shape, A.boxes, A.rank, factors.parts(), A.dtype), pivots[:-1]
 
 
 def solve(
     comm: Any,
     A: ArrayLike | None = None,
     b: ArrayLike | None = None,
-    plan: LuPattern | FactorPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | None = None,
     root: int = 0,
     *,
     block: int | None = None,
@@ -282,7 +273,7 @@ def solve(
 def cholesky(
     comm: Any,
     A: ArrayLike | None = None,
-    plan: LuPattern | FactorPlan | None = None,
+    plan: LuPattern | FactorPlan | LuGrid | None = None,
     root: int = 0,
     *,
     lower: bool = True,
@@ -294,9 +285,9 @@ def cholesky(
     check_finite: bool = True,
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Factor A = L L^H, or U^H U with lower=False, on the ranks, each of which owns block columns.
+    """Factor A = L L^H, or U^H U with lower=False, on the ranks.
 
-    All ranks must call it.
+    Each rank owns block columns or square blocks. All ranks must call it.
 
     Parameters
     ----------

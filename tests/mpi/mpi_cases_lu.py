@@ -74,6 +74,28 @@ def case_many_blocks(comm):
         )
 
 
+def case_square_blocks(comm):
+    n = 300
+    for dtype in ("float64", "complex64"):
+        for method in ("cyclic", "1d1d", "nested"):
+            a, root = matrix(n, dtype), comm.size - 1
+            plan = hs.lu_grid(10, [*range(1, comm.size + 1)], method)
+            found = hs.mpi.lu_factor(comm, at(comm, a, root), plan, root, pool=POOL)
+            b = np.ones((n, 2), dtype)
+            mine = at(comm, a, root), at(comm, b, root)
+            x = hs.mpi.solve(comm, *mine, plan, root, pool=POOL)
+            if comm.rank != root:
+                assert (found, x) == (None, None)
+                continue
+            lu, piv = found
+            product = (np.tril(lu, -1) + np.eye(n)) @ np.triu(lu)
+            atol = 50 * n * np.finfo(dtype).eps
+            np.testing.assert_allclose(product, multiplied(piv, a), atol=atol)
+            theirs = np.linalg.solve(a.astype(complex), b)
+            error = np.abs(x - theirs).max() / np.abs(theirs).max()
+            assert error < 10 * np.linalg.cond(a) * np.finfo(dtype).eps
+
+
 def case_systems(comm):
     a = matrix(150) + 20 * np.eye(150)
     for shape in ((150,), (150, 7)):
@@ -91,8 +113,11 @@ def case_cholesky(comm):
     a = x @ x.T + 300 * np.eye(300)
     with Ranks(comm, 20.0) as ranks:
         c = run_cholesky(ranks, at(comm, a), POOL, block=32)
+    grid = hs.lu_grid(10, np.ones(comm.size), "1d1d")
+    d = hs.mpi.cholesky(comm, at(comm, a), grid, pool=POOL)
     if comm.rank == 0:
         np.testing.assert_allclose(c, np.linalg.cholesky(a), atol=1e-11)
+        np.testing.assert_allclose(d, np.linalg.cholesky(a), atol=1e-11)
     with (
         Ranks(comm, 20.0) as ranks,
         pytest.raises(np.linalg.LinAlgError, match="1-th leading minor"),
@@ -132,11 +157,12 @@ def case_interrupt(comm):
         else:
             sent.wait(20.0)  # a busy machine may start the timer's thread late
 
-    for root in range(2):
+    grid = hs.lu_grid(30, np.ones(comm.size), "cyclic")
+    for root, plan in ((0, None), (1, None), (0, grid), (1, grid)):
         begun.clear()
         sent.clear()
         with Ranks(comm, 20.0) as ranks, pytest.raises((KeyboardInterrupt, RuntimeError)) as caught:
-            run_lu(ranks, at(comm, a, root), POOL, root=root, progress=soon)
+            run_lu(ranks, at(comm, a, root), POOL, plan, root=root, progress=soon)
         if comm.rank == root:
             assert caught.type is KeyboardInterrupt
         else:

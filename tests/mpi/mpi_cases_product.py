@@ -278,7 +278,10 @@ def case_held(comm):
         some = lambda: hs.mpi.lu_factor(comm, at(comm, zone))  # noqa: E731
         _same_error(comm, ValueError, "A must be a Zone on all ranks or on none", some)
         _same_error(
-            comm, ValueError, "by block columns of one width", lambda: hs.mpi.lu_factor(comm, rows)
+            comm,
+            ValueError,
+            "by block columns or square blocks of one width",
+            lambda: hs.mpi.lu_factor(comm, rows),
         )
     _same_error(
         comm,

@@ -62,6 +62,12 @@ def lu_by_block_columns(comm, root, pool):
     return hs.mpi.lu_factor(comm, A, plan, root, pool=pool, timeout=TIMEOUT)
 
 
+def a_system_by_square_blocks(comm, root, pool):
+    plan = hs.lu_grid(6, [1.0, 1.0, 2.0], owner=np.arange(36).reshape(6, 6) * 5 % 7 % 3)
+    A = np.random.default_rng(0).standard_normal((30, 30)) if comm.rank == root else None
+    return hs.mpi.solve(comm, A, A, plan, root, pool=pool, timeout=TIMEOUT)
+
+
 def slices_of_a_ring(comm, root, pool):
     links = np.full((SIZE, SIZE), 0.01)
     np.fill_diagonal(links, 0.0)
@@ -76,6 +82,7 @@ CALLS = [
     a_load,
     lu_at_a_master,
     slices_of_a_ring,
+    a_system_by_square_blocks,
     *many([a_product_by_zones, lu_by_block_columns], []),
 ]
 

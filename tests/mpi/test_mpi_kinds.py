@@ -80,6 +80,11 @@ def calls(comm, plan):
             {"lu_factor", "solve", "cholesky", "scatter"},
         ),
         (
+            hs.lu_grid(3, [1.0]),
+            "hs.mpi.lu_factor, solve or cholesky",
+            {"lu_factor", "solve", "cholesky", "scatter"},
+        ),
+        (
             hs.max_tasks(3, [1.0]),
             "hs.mpi.map_tasks",
             {"map_tasks"},

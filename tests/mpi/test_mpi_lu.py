@@ -16,7 +16,8 @@ from oracles.mpi import cholesky_bytes, lu_bytes, solve_bytes
 import hetsched as hs
 from hetsched.mpi import panels
 from hetsched.mpi.columns import Columns
-from hetsched.mpi.factor import default_block, lu_held, run_cholesky, run_lu, run_solve, solve_held
+from hetsched.mpi.factor import default_block, run_cholesky, run_lu, run_solve
+from hetsched.mpi.work import lu_held, solve_held
 from hetsched.platform import Unit
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -352,7 +353,7 @@ def test_nan():
         (
             TypeError,
             {"plan": hs.distribute(12, [1, 1, 1])},
-            "plan must be a plan of lu_pattern or plan_factor, got Distribution",
+            "plan must be a plan of lu_pattern, plan_factor or lu_grid, got Distribution",
         ),
         (
             ValueError,

@@ -136,7 +136,7 @@ def test_errors_are_said_once(tmp_path, monkeypatch, ranks, options, text):
 _COUNTED = """
 import sys
 from mpi4py import MPI
-from hetsched.cli import mpi
+from hetsched.cli import voice
 from hetsched.cli.main import main
 from hetsched.mpi import linalg
 from hetsched.mpi.ranks import Ranks
@@ -161,7 +161,7 @@ def speeds(*given, own=linalg.known_speeds):
 
 
 linalg.known_speeds = speeds
-mpi.world = lambda: Counted(MPI.COMM_WORLD)
+voice.world = lambda: Counted(MPI.COMM_WORLD)
 Ranks.agree = agree
 main(sys.argv[1:])
 if MPI.COMM_WORLD.rank == 0:
