@@ -569,12 +569,15 @@ def run_wavefront(
     pace: NDArray[np.float64] | None,
     poll: Poll,
     event_capacity: int,
+    box: tuple[int, int, int, int] | None = None,
 ) -> RunResult:
     """hs_run_wavefront.
 
     The kernel is the weights and the rule of a stencil, the addresses of a C function and its
-    context, or a Python function.
+    context, or a Python function. box: row, column, height and width of the part of the array that
+    is computed. Default: the whole array.
     """
+    row, col, height, width = (0, 0, *array.shape) if box is None else box
     if callable(kernel):
         if sys.is_finalizing():  # Python would end the workers, which are other threads
             raise RuntimeError(
@@ -586,7 +589,8 @@ def run_wavefront(
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
     problem = (
-        *array.shape,
+        height,
+        width,
         *shape,
         axis,
         int32s(owner, shape[axis]),
@@ -594,6 +598,8 @@ def run_wavefront(
         ORDERS[order],
         function,
         alive,
+        row,
+        col,
     )
     recorder = Recorder(workers, pace, poll, event_capacity)
     task = ffi.new("hs_wavefront *", problem)
