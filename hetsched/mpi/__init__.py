@@ -6,6 +6,7 @@ from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
 from .ring import Sweep, load_checkpoint, stencil
+from .sweep import sweep
 from .systems import cholesky, lu_factor, lu_solve, solve
 from .tasks import map_tasks
 from .workers import Workers
@@ -32,5 +33,6 @@ __all__ = [
     "scatter",
     "solve",
     "stencil",
+    "sweep",
     "tiles",
 ]

@@ -15,8 +15,9 @@ from ..plan import Plan, require_plan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
 from ..planners.stencil import StencilPlan
+from ..planners.wavefront import Wavefront
 from ..platform import Platform, relative_speeds
-from ..runners.operands import SUPPORTED, operand
+from ..runners.operands import SUPPORTED, Array, as_array, operand
 from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools
@@ -36,14 +37,21 @@ class Described(NamedTuple):
     boxes: bytes = b""
 
 
-def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Described]:
-    """The checked operand, and what other ranks need to know of it."""
+def described(
+    name: str, given: Any, rank: int, root: int, *, any_number: bool = False
+) -> tuple[Any, Described]:
+    """The checked operand, and what other ranks need to know of it.
+
+    any_number: integers, booleans and numbers of other sizes are also accepted.
+    """
     if given is None:
         return None, Described("none")
     if isinstance(given, Zone):
         if given.rank != rank:
             raise ValueError(f"{name} is the zone of rank {given.rank}, this is rank {rank}")
-        if given.dtype not in DTYPES:
+        if any_number:
+            _require_numbers(name, given.dtype)
+        elif given.dtype not in DTYPES:
             raise TypeError(f"{name} has dtype {given.dtype}; supported are {SUPPORTED}")
         return given, Described("zone", given.shape, given.dtype.name, given.boxes.tobytes())
     if rank != root:
@@ -51,10 +59,22 @@ def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Describ
             f"{name} must be None on rank {rank}: the matrix is at the root, rank {root}, or every"
             " rank has its Zone"
         )
-    array = operand(name, given)
+    array = _numbers(name, given) if any_number else operand(name, given)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
     return array, Described("array", (array.shape[0], array.shape[1]), array.dtype.name)
+
+
+def _numbers(name: str, given: Any) -> Array:
+    """The array in this machine's byte order."""
+    array = as_array(name, given)
+    _require_numbers(name, array.dtype)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _require_numbers(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biufc":
+        raise TypeError(f"{name} has dtype {dtype}; it must have numbers or booleans")
 
 
 def agreed(name: str, found: list[Described], root: int) -> Described:
@@ -130,7 +150,11 @@ class Call:
 
 
 def trace_of(
-    call: Call, plan: ProductPlan | StencilPlan, record: Record, clocks: list[Clock], start: float
+    call: Call,
+    plan: ProductPlan | StencilPlan | Wavefront,
+    record: Record,
+    clocks: list[Clock],
+    start: float,
 ) -> Trace | None:
     """The trace of a run by a plan, at the root; None elsewhere.
 

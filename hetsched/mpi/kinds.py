@@ -35,7 +35,7 @@ _USE: tuple[tuple[Any, str], ...] = (
     (LuGrid, "hs.mpi.lu_factor with a plan of lu_pattern"),
     (StencilPlan | SliceRing, "hs.mpi.stencil"),
     (BusPlan, "hs.mpi.map_tasks"),
-    (Wavefront, "Pool.sweep, on one machine"),
+    (Wavefront, "hs.mpi.sweep"),
     (ReductionPlan, "Pool.run, on one machine"),
     (Distribution, "hs.mpi.scatter"),
 )

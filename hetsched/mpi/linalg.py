@@ -407,10 +407,10 @@ def scatter(
     comm : mpi4py.MPI.Intracomm
     A : 2-D array_like at the root, None elsewhere
         float32, float64, complex64 or complex128.
-    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
+    plan : Partition, ProductPlan, LuPattern, LuGrid, Wavefront or Distribution
         A plan for as many workers as there are ranks; ranks other than the root may leave it out.
         It gives zones of C, scaled to the shape of A if that is another one; block columns;
-        blocks; or slices of rows.
+        blocks; chunks of lines of tiles; or slices of rows.
     root : int
     timeout : float
         See `matmul`.

@@ -71,11 +71,20 @@ def slices_of_a_ring(comm, root, pool):
     return hs.mpi.stencil(comm, U, 20, root=root, pool=pool, **options)
 
 
+def tiles_of_a_wavefront(comm, root, pool):
+    plan = hs.wavefront(4, 9, [1.0, 2.0, 1.0], period=4)
+    image = np.ones((12, 30)) if comm.rank == root else None
+    kernel = hs.Stencil([[0, 0.5, 0], [0.5, 0, 0.1], [0, 0, 0]])
+    options = {"root": root, "pool": pool, "trace": True, "timeout": TIMEOUT}
+    return hs.mpi.sweep(comm, plan, image, kernel, **options)
+
+
 CALLS = [
     tasks_by_a_plan,
     a_load,
     lu_at_a_master,
     slices_of_a_ring,
+    tiles_of_a_wavefront,
     *many([a_product_by_zones, lu_by_block_columns], []),
 ]
 

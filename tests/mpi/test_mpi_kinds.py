@@ -66,6 +66,7 @@ def calls(comm, plan):
         "solve": lambda: hs.mpi.solve(comm, A, A, plan),
         "cholesky": lambda: hs.mpi.cholesky(comm, A, plan),
         "stencil": lambda: hs.mpi.stencil(comm, A, 3, plan=plan),
+        "sweep": lambda: hs.mpi.sweep(comm, plan, A, hs.Stencil(np.ones((3, 3)) - np.eye(3)[::-1])),
         "map_tasks": lambda: hs.mpi.map_tasks(comm, abs, range(3), plan=plan),
         "scatter": lambda: hs.mpi.scatter(comm, A, plan),
     }
@@ -87,7 +88,7 @@ def calls(comm, plan):
         (hs.slice_ring([1.0], 0.0, 1.0, 0.0), "hs.mpi.stencil", {"stencil"}),
         (hs.distribute(12, [1.0]), "hs.mpi.scatter", {"scatter"}),
         (hs.partition([1.0], "columns", (12, 12)), "hs.mpi.matmul", {"matmul", "scatter"}),
-        (hs.wavefront(3, 3, [1.0]), "Pool.sweep, on one machine", set()),
+        (hs.wavefront(3, 3, [1.0]), "hs.mpi.sweep", {"sweep", "scatter"}),
         (
             hs.plan_star_lu(3, hs.Platform.star([1.0], memory=[12])),
             "hs.mpi.lu_factor",
