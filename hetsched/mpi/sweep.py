@@ -55,10 +55,10 @@ def sweep(
         numbers or booleans. `scatter` with the plan makes zones that need not be moved.
     kernel : Stencil or function
         What a tile does. Ranks other than the root may leave out a Stencil. A function must be
-        given on every rank, with the same meaning. It is called as in `Pool.sweep`, with (array,
-        row, column, height, width), and changes the array in place. The array has the shape of the
-        image, and indices are those of the image. Only the rank's own columns (or rows), the one
-        before each of its chunks and the one after have the values of the image; see Notes.
+        given on every rank. As in `Pool.sweep` it is called with (array, row, column, height,
+        width), and changes the array in place. The array has the shape and the indices of the
+        image. Only the rank's own chunks and the lines of elements beside them are defined; see
+        Notes.
     root : int
     pool : Pool, optional
         The pool with which this rank computes a tile of a Stencil; see `matmul`. If an element
@@ -94,13 +94,15 @@ def sweep(
     uses a neighbour on the right (below, if rows are dealt), a chunk also gets so many elements of
     the chunk after it, together with its own. A function always gets them.
 
-    When a function is called for a tile, the line of elements before the chunk has its new values
-    in the rows (columns, if rows are dealt) of this tile and of the tiles above it (before it); if
-    "SW" ("NE") is in the plan's mask, also in those of the next tile. The line after the chunk
-    still has the old values there. The array takes memory only for lines that have been written.
+    What a function can read besides the rank's own chunks, if columns are dealt: the column of
+    elements before the chunk of the tile, which has its new values down to the last row of the tile
+    (with "SW" in the plan's mask, of the tile below it); and the column after the chunk, which has
+    its old values from the first row of the tile on. If rows are dealt, the same holds with rows
+    and columns exchanged, and "NE". The array takes memory only for lines that are used.
 
     Examples
     --------
+    >>> import hetsched as hs
     >>> from mpi4py import MPI  # doctest: +SKIP
     >>> plan = hs.wavefront(40, 40, cycle_times=[3, 5, 8])
     >>> image = hs.mpi.sweep(MPI.COMM_WORLD, plan, image, stencil)  # doctest: +SKIP
@@ -212,6 +214,7 @@ def _timed(
 
     key = "sweep", dtype, stencil.rule, stencil.used.tobytes(), len(pool), height, width
     times = ranks.kept(key, measured)
-    timed = plan._on(Platform.star(times, names=plan.names))
+    # seconds per tile, whatever the unit in which the plan was made
+    timed = plan.on(Platform.star(times, names=plan.names, unit=plan.unit))
     assert isinstance(timed, Wavefront)
     return timed

@@ -175,7 +175,7 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
 
 def _chunks(plan: Wavefront, shape: tuple[int, int]) -> list[tuple[int, int, int, int, int]]:
     """The chunks of a wavefront, from the first line on."""
-    require_tiles(plan, shape)
+    require_tiles(plan, shape, "matrix")
     cuts = tile_cuts(shape[plan.axis], plan.shape[plan.axis])
     found = []
     for rank, first, count in plan.chunks.tolist():

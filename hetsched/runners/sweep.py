@@ -138,11 +138,11 @@ def _checked(
     return array, how, check.number("flops", flops, above=0.0)
 
 
-def require_tiles(plan: Wavefront, shape: tuple[int, ...]) -> None:
+def require_tiles(plan: Wavefront, shape: tuple[int, ...], what: str = "image") -> None:
     """Raise ValueError unless there is an element for each tile."""
     (m, n), (rows, cols) = shape, plan.shape
     if rows > m or cols > n:
-        raise ValueError(f"plan has {rows} x {cols} tiles, the image only {m} x {n} elements")
+        raise ValueError(f"plan has {rows} x {cols} tiles, the {what} only {m} x {n} elements")
 
 
 def require_stencil(
