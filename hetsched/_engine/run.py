@@ -546,9 +546,14 @@ def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> An
     )
 
 
-def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> None:
-    """hs_stencil_tile on the whole array."""
-    lib.hs_stencil_tile(_stencil(array, weights, rule), 0, 0, *array.shape)
+def sweep_once(
+    array: NDArray[Any],
+    weights: NDArray[np.float64],
+    rule: str,
+    box: tuple[int, int, int, int] | None = None,
+) -> None:
+    """hs_stencil_tile on a row, column, height and width. Default: the whole array."""
+    lib.hs_stencil_tile(_stencil(array, weights, rule), *(box or (0, 0, *array.shape)))
 
 
 def run_wavefront(

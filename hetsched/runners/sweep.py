@@ -188,13 +188,15 @@ def update(
 ) -> None:
     """Update a part of a matrix in place: row, column, height and width.
 
-    All workers share it unless it is small or its elements wait for a neighbour at a corner.
+    All workers share it unless it is small or its elements wait for a neighbour at a corner: then
+    the calling thread updates it, without a poll.
     """
     threads, workers = resources
     p, (_, _, height, width) = len(workers), box
     rows, cols = min(_PARTS * p, height // _LOW), min(_PARTS * p, width // _NARROW)
     if p == 1 or min(rows, cols) < 2 or "NE" in stencil.mask:
-        rows = cols = 1
+        engine.sweep_once(array, stencil.weights, stencil.rule, box)
+        return
     speeds = workers.shares[array.dtype]
     plan = _divided(rows, cols, p, None if speeds is None else tuple(speeds.tolist()))
     engine.run_wavefront(
