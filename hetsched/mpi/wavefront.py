@@ -122,6 +122,8 @@ class WavefrontRun:
 
         def made() -> None:
             self._chunks = self._made()
+            lines = sum(chunk.end - chunk.start for chunk in self._chunks)
+            self._own = lines * self._along[-1]  # elements of this rank
             if call.at_root and not stays:
                 whole.append(np.empty(self._shape, self._image.dtype))
 
@@ -272,9 +274,8 @@ class WavefrontRun:
     def _tell(self, count: int) -> None:
         """Tell the root of computed elements, not too often."""
         self._untold += count
-        own = sum((chunk.end - chunk.start) * self._along[-1] for chunk in self._chunks)
         ended = self._chunks[-1].finished == self._length
-        if self._untold * _SHARES < own and not ended:
+        if self._untold * _SHARES < self._own and not ended:
             return
         if self._call.at_root:
             self._heard(self._call.root, self._untold)

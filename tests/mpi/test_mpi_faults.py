@@ -179,6 +179,10 @@ def tasks():
     plan = hs.min_time(8, [1.0, 1.0], send=0.1)
     hs.mpi.map_tasks(comm, lambda x: stop() if comm.rank == 2 else x, range(8) if comm.rank == 0
                      else None, plan=plan, timeout=2.0)
+def sweep():
+    plan = hs.wavefront(4, 6, [1.0, 1.0, 1.0], method="cyclic")
+    image = np.ones((8, 12)) if comm.rank == 0 else None
+    hs.mpi.sweep(comm, plan, image, lambda *_: stop() if comm.rank == 2 else None, timeout=2.0)
 def lu():
     star = hs.Platform.star([2.0, 1.0], link_costs=[0.1, 0.1], memory=[3, 45])
     plan = hs.plan_star_lu(6, star, "oddoml", width=1, master_time=100.0)
@@ -196,7 +200,7 @@ except hs.mpi.LostRank as lost:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["tasks", "lu"])
+@pytest.mark.parametrize("call", ["tasks", "lu", "sweep"])
 def test_a_process_that_is_stopped(tmp_path, call):
     program = tmp_path / "stopped.py"
     program.write_text(_STOPPED.replace("CALL", call))
