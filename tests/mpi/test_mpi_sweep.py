@@ -371,6 +371,7 @@ def test_refused_on_every_rank(pools):
         ({"image": [zones[0], None]}, ValueError, "rank 1 must give its zone"),
         ({"image": [zones[1], zones[0]]}, ValueError, "image is the zone of rank"),
         ({"trace": "no"}, TypeError, "trace"),
+        ({"progress": 5}, TypeError, "progress must be a function"),
     ]
     for changes, kind, words in cases:
         options = {"plan": plan, "image": image, "kernel": GAUSS_SEIDEL} | changes
