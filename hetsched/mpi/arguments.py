@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base import check
-from .._base.progress import Progress, reporting
+from .._base.progress import Progress, reporting, require_progress
 from .._engine.dtypes import DTYPES
 from ..plan import Plan, require_plan
 from ..planners.product import ProductPlan
@@ -115,6 +115,17 @@ def held(shape: Described, given: Any, root: int) -> Held:
     return Held(without_empty(whole), () if given is None or given.size == 0 else (given,), dtype)
 
 
+def reports(
+    progress: bool | Progress | None, here: bool
+) -> AbstractContextManager[Progress | None]:
+    """A context that reports the progress if it is reported here.
+
+    A progress of a wrong type is reported nowhere. `require_progress` refuses it in the first
+    agreement, because an error before that would let the other ranks wait.
+    """
+    return reporting(progress if here and (progress is True or callable(progress)) else None)
+
+
 class Call:
     """What the public functions have in common: checked ranks, root and pool, and the progress."""
 
@@ -134,8 +145,13 @@ class Call:
     def reporting(
         self, progress: bool | Progress | None
     ) -> AbstractContextManager[Progress | None]:
-        """A context that reports the progress; only the root reports it."""
-        return reporting(progress if self.at_root else None)
+        """A context that reports the progress; only the root reports it. See `reports`."""
+        return reports(progress, self.at_root)
+
+    def require_progress(self, progress: Any) -> None:
+        """Raise TypeError at the root unless the progress can be reported."""
+        if self.at_root:
+            require_progress(progress)
 
     def require_one_root(self, roots: list[int]) -> None:
         """Raise ValueError unless the root is the same on all ranks."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
-from .._base.progress import Progress, reporting
+from .._base.progress import Progress, require_progress
 from ..plan import simulate
 from ..planners.factor import FactorPlan, plan_factor
 from ..planners.lu_pattern import LuPattern, lu_pattern
@@ -22,6 +22,7 @@ from ..runners.lu import warn_singular
 from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
+from .arguments import reports
 from .cholesky import cholesky
 from .columns import Columns, Moves
 from .kinds import wrong_kind
@@ -206,7 +207,7 @@ def run_lu(
     other. Here the pivots of a panel need no messages.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         found = None
@@ -268,7 +269,7 @@ def run_cholesky(
     wishes = Wishes(
         "cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower
     )
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         if job.n:
@@ -316,7 +317,7 @@ def run_solve(
         See `run_lu`.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, b, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         if job.n:
@@ -370,6 +371,7 @@ def _at_root(
     if not check.flag("lower", x.lower):
         a = a.T  # U is the transpose of the lower factor of the transpose
     n = len(a)
+    require_progress(x.progress)
     flags = (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
     right = None if b is None else right_sides(b, n)
     if right is not None and right.ndim > 2:

@@ -174,6 +174,7 @@ def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress 
 
         def checked() -> tuple[Any, ...]:
             given = find()
+            call.require_progress(progress)
             check.choice("order", given.order, ("plan", "demand"))
             (a, of_a), (b, of_b) = (
                 described(name, x, ranks.rank, root) for name, x in (("A", given.A), ("B", given.B))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from .zones import Zone, require_ranks
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Reports = AbstractContextManager[Progress | None]
 _SAMPLE = 1 << 20  # elements, at most, of the tile with which a rank measures its speed
 
 
@@ -110,10 +108,9 @@ def sweep(
     >>> image = hs.mpi.sweep(MPI.COMM_WORLD, plan, image, stencil)  # doctest: +SKIP
     """
     call = Call(comm, root, pool, timeout)
-    with call.ranks:
-        run, reports, stays, traced = _agreed(call, plan, image, kernel, trace, progress)
-        with reports as tell:
-            value, record = run.result(stays, traced, tell)
+    with call.ranks, call.reporting(progress) as tell:
+        run, stays, traced = _agreed(call, plan, image, kernel, trace, progress)
+        value, record = run.result(stays, traced, tell)
     return (value, record) if traced else value
 
 
@@ -124,11 +121,8 @@ def _agreed(
     kernel: Stencil | Function | None,
     trace: bool,
     progress: bool | Progress | None,
-) -> tuple[WavefrontRun, Reports, bool, bool]:
-    """The run, where it reports the progress, and whether the result stays with the ranks.
-
-    The last item is whether a trace is wanted.
-    """
+) -> tuple[WavefrontRun, bool, bool]:
+    """The run, whether the result stays with the ranks, and whether a trace is wanted."""
     ranks, root = call.ranks, call.root
     mine: list[Any] = []
 
@@ -139,7 +133,8 @@ def _agreed(
             require_ranks(plan, ranks.size)
         what = _kernel_of(kernel)
         array, of_image = described("image", image, ranks.rank, root, any_number=True)
-        mine.extend((array, call.reporting(progress)))
+        mine.append(array)
+        call.require_progress(progress)
         watched = progress is not None and progress is not False
         wishes = check.flag("trace", trace), watched
         return of_image, as_text(plan), what, wishes, pools.here(), root
@@ -157,10 +152,9 @@ def _agreed(
         require_stencil(followed, agreed_kernel, shape.shape, dtype)
         if traced:
             followed = _timed(ranks, own_pool, followed, agreed_kernel, shape.shape, dtype)
-    array, reports = mine
-    given = held(shape, array, root)
+    given = held(shape, mine[0], root)
     run = WavefrontRun(call, followed, agreed_kernel, given, shape.shape, own_pool, watched)
-    return run, reports, shape.kind == "zone", traced
+    return run, shape.kind == "zone", traced
 
 
 def _kernel_of(kernel: Any) -> Any:

@@ -13,6 +13,7 @@ from hetsched.runners import plans
 
 pytestmark = pytest.mark.usefixtures("fake_ranks")
 SIZE = 3
+STAR = hs.Platform.star([1.0, 1.0], memory=[12, 12])
 
 
 def product(pools, plan, A, B, root=1):
@@ -102,3 +103,30 @@ def test_the_error_says_what_to_use(plan, use, by):
         (error,) = on_ranks(1, lambda ranks, name=name: calls(ranks, plan)[name]())[0]
         assert isinstance(error, TypeError), (name, error)
         assert f"got {type(plan).__name__}: use {use}" in str(error), name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda comm, A, **rest: hs.mpi.matmul(comm, A, A, **rest),
+        lambda comm, A, **rest: hs.mpi.stencil(comm, A, 3, **rest),
+        lambda comm, A, **rest: hs.mpi.lu_factor(comm, A, **rest),
+        lambda comm, A, **rest: hs.mpi.cholesky(comm, A, **rest),
+        lambda comm, A, **rest: hs.mpi.solve(comm, A, A, **rest),
+        lambda comm, A, **rest: hs.mpi.lu_factor(
+            comm, A, None if A is None else hs.plan_star_lu(3, STAR), **rest
+        ),
+        lambda comm, A, **rest: hs.mpi.map_tasks(comm, abs, A, **rest),
+        lambda comm, A, **rest: hs.mpi.sweep(
+            comm, hs.wavefront(2, 2, [1.0, 1.0, 1.0]), A, hs.Stencil(np.eye(3)), **rest
+        ),
+    ],
+)
+def test_a_wrong_progress_is_refused_on_every_rank(call):
+    def at_root(ranks):
+        root = ranks.rank == 1
+        return call(ranks, np.eye(12) if root else None, root=1, progress=5 if root else None)
+
+    for each in on_ranks(SIZE, at_root)[0]:
+        assert isinstance(each, TypeError), each
+        assert "progress must be a function of the fraction done" in str(each)
