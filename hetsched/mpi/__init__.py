@@ -2,12 +2,13 @@
 
 from .exports import Tiles, tiles
 from .files import RanksProduct, matmul_files
+from .held import cho_solve, lu_solve
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
 from .ring import Sweep, load_checkpoint, stencil
 from .sweep import sweep
-from .systems import cholesky, lu_factor, lu_solve, solve
+from .systems import cholesky, lu_factor, solve
 from .tasks import map_tasks
 from .workers import Workers
 from .zones import Zone
@@ -21,6 +22,7 @@ __all__ = [
     "Workers",
     "Zone",
     "agree",
+    "cho_solve",
     "cholesky",
     "gather",
     "load_checkpoint",
