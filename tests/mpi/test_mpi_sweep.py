@@ -181,6 +181,27 @@ def test_sides_around_the_number_of_tiles(pools, side, axis, method):
         np.testing.assert_array_equal(good(found)[3], sequential(image, GAUSS_SEIDEL))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_all_workers_of_a_pool_share_a_tile(axis):
+    """Tiles of 100 x 150 elements beside borders, and images by columns or with gaps."""
+    image = np.random.default_rng(4).standard_normal((300, 450)).astype("f")
+    stencil = hs.Stencil([[0.1, 0.2, 0], [0.2, 0.1, 0.3], [0, 0.2, 0.1]])
+    plan = hs.wavefront(3, 3, [1.0, 1.0], mask=stencil.mask, axis=axis)
+    assert len(plan.chunks) > 1
+    spread = np.zeros((600, 900), "f")[::2, ::2]
+    spread[...] = image
+    pools = [hs.Pool(2), hs.Pool(3)]
+    for given_image in (image, np.asfortranarray(image), spread[::-1, ::-1].copy()[::-1, ::-1]):
+        found, _ = results(pools, 2, plan, given_image, stencil)
+        np.testing.assert_array_equal(good(found)[0], sequential(image, stencil))
+    for pool in pools:
+        pool.close()
+    found, _ = results(pools, 2, plan, image, stencil)
+    for rank, error in enumerate(found):
+        assert isinstance(error, ValueError), rank
+        assert "the pool is closed" in str(error)
+
+
 def count(a, row, col, height, width):
     """Count the places above and to the left at which the two neighbours differ."""
     for i in range(row, row + height):
