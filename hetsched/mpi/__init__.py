@@ -6,6 +6,7 @@ from .held import cho_solve, lu_solve
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
+from .replay import save_replay
 from .ring import Sweep, load_checkpoint, stencil
 from .sweep import sweep
 from .systems import cholesky, lu_factor, solve
@@ -32,6 +33,7 @@ __all__ = [
     "matmul",
     "matmul_files",
     "measure",
+    "save_replay",
     "scatter",
     "solve",
     "stencil",

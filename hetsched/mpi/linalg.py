@@ -226,7 +226,7 @@ def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress 
         whole: list[NDArray[Any]] = []
 
         def fitting() -> None:
-            made[0] = _of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
+            made[0] = of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
             if gathered and call.at_root:
                 whole.append(np.zeros((m, n), dtype))
 
@@ -259,7 +259,7 @@ def _planned(
     return plan_matmul(m, n, k, platform, method=given.method, block=given.block, dtype=dtype)
 
 
-def _of_product(
+def of_product(
     plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int
 ) -> ProductPlan:
     """The plan as a ProductPlan for these ranks and this product.
