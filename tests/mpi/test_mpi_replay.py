@@ -71,6 +71,53 @@ def test_bytes_of_ranks_and_flops_of_the_plan(pools, folder, sizes, times, metho
         assert end <= alone * (1 + 1e-6) + 1e-9
 
 
+@st.composite
+def wavefronts(draw):
+    axis = draw(st.integers(0, 1))
+    return hs.wavefront(
+        draw(st.integers(1, 9)),
+        draw(st.integers(1, 9)),
+        draw(st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4)),
+        mask=["W", "N", *(["SW" if axis else "NE"] if draw(st.booleans()) else [])],
+        axis=axis,
+        order=draw(st.sampled_from(["across", "along"])),
+        method=draw(st.sampled_from(["panels", "cyclic"])),
+    )
+
+
+@given(wavefronts(), st.integers(0, 9), st.integers(0, 9))
+def test_makespan_and_bytes_of_a_wavefront(pools, folder, plan, more_rows, more_cols):
+    """Messages take no time, so the makespan is the plan's."""
+    shape = plan.shape[0] + more_rows, plan.shape[1] + more_cols
+    hs.mpi.save_replay(plan, folder, shape=shape)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6)
+    tiles = plan.counts * plan.shape[1 - plan.axis]
+    np.testing.assert_allclose(flops(programs), 1e9 * tiles)
+    size, image = len(plan.names), np.ones(shape)
+    zones = good(
+        on_ranks(
+            size,
+            lambda r: hs.mpi.scatter(r, *((image, plan) if r.rank == 0 else (None, None))),
+        )[0]
+    )
+    stencil = hs.Stencil([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 0]])
+    found, bytes_sent = on_ranks(
+        size, lambda r: hs.mpi.sweep(r, plan, zones[r.rank], stencil, pool=pools[r.rank])
+    )
+    good(found)
+    out = sent(programs)
+    assert [sum(out[i, j] for j in range(size)) for i in range(size)] == bytes_sent.tolist()
+
+
+def test_a_border_over_a_slow_link(folder):
+    """Two rows and two columns of tiles, by hand: a border takes 5, and a tile 1."""
+    plan = hs.wavefront(2, 2, [1.0, 1.0], method="cyclic")
+    hs.mpi.save_replay(plan, folder, shape=(20, 2), links=5e9 / 10, itemsize=1)
+    # the first border leaves at 1, and the second one at 2: they share the link until 10
+    assert replayed(*read(folder)) == pytest.approx(12.0)
+
+
 def test_two_steps_ahead(folder):
     """Eight steps of 150 layers. Rank 0 holds the columns of A for the first four, rank 1 those for
     the last four, and each has all the rows of its columns of B."""
@@ -95,14 +142,18 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "wavefront"])
 @pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
 def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if shutil.which("smpirun") is None:
         pytest.skip("no smpirun: install libsimgrid-dev")
     platform = complete([3000.0, 5000.0, 8000.0, 2000.0], 1, cost)
-    plan = hs.plan_matmul(300, 280, 320, platform, method=method)
-    command = hs.mpi.save_replay(plan, tmp_path)
+    if method == "wavefront":
+        plan, options = hs.wavefront(9, 40, platform), {"shape": (900, 800)}
+        options["links"] = 100.0 * platform.links
+    else:
+        plan, options = hs.plan_matmul(300, 280, 320, platform, method=method), {}
+    command = hs.mpi.save_replay(plan, tmp_path, **options)
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
     )
@@ -113,8 +164,24 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
 
 def test_errors(tmp_path):
     plan = hs.plan_matmul(30, 30, 30, hs.Platform.star([1.0, 2.0]))
-    with pytest.raises(TypeError, match="plan must be a plan of plan_matmul, got Wavefront"):
-        hs.mpi.save_replay(hs.wavefront(3, 3, [1.0]), tmp_path)
+    with pytest.raises(TypeError, match="plan must be a plan of plan_matmul or wavefront, got"):
+        hs.mpi.save_replay(hs.distribute(3, [1.0]), tmp_path)
+    with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
+        hs.mpi.save_replay(plan, tmp_path, shape=(30, 30))
+    with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
+        hs.mpi.save_replay(plan, tmp_path, links=0.0)
+    tiles = hs.wavefront(3, 3, [1.0, 2.0])
+    for options, kind, words in [
+        ({}, ValueError, "shape must be given for a Wavefront"),
+        ({"shape": (2, 9)}, ValueError, "plan has 3 x 3 tiles, the image only 2 x 9"),
+        ({"shape": (9,)}, ValueError, "shape"),
+        ({"shape": (9, 9.5)}, ValueError, r"shape\[1\]"),
+        ({"shape": (9, 9), "itemsize": 0}, ValueError, "itemsize"),
+        ({"shape": (9, 9), "links": np.zeros((3, 3))}, ValueError, "links"),
+        ({"shape": (9, 9), "links": -1.0}, ValueError, "links"),
+    ]:
+        with pytest.raises(kind, match=words):
+            hs.mpi.save_replay(tiles, tmp_path, **options)
     with pytest.raises(FileNotFoundError):
         hs.mpi.save_replay(plan, tmp_path / "none")
     with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan is for one machine"):
