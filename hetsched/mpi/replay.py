@@ -39,7 +39,6 @@ _OPTIONS = (
     "--cfg=network/TCP-gamma:0",
     "--cfg=smpi/async-small-thresh:0",
     "--cfg=smpi/send-is-detached-thresh:0",
-    "--cfg=smpi/tmpdir:/tmp",
 )
 
 

@@ -119,8 +119,8 @@ def test_a_border_over_a_slow_link(folder):
 
 
 def test_two_steps_ahead(folder):
-    """Eight steps of 150 layers. Rank 0 holds the columns of A for the first four, rank 1 those for
-    the last four, and each has all the rows of its columns of B."""
+    """Eight steps of 150 layers. Rank 0 holds the columns of A for the first four, and rank 1 the
+    columns for the last four. Each has all rows of its columns of B."""
     plan = hs.plan_matmul(40, 40, 1200, complete([1.0, 1.0]), method="columns")
     hs.mpi.save_replay(plan, folder)
     letters = {"irecv": "r", "wait": "w", "compute": "c"}

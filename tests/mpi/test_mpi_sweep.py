@@ -1,5 +1,5 @@
 """Sweeps by wavefronts on ranks, against sweeps element by element: on ranks that are threads, and
-on those of a real MPI program."""
+on ranks of a real MPI program."""
 
 from __future__ import annotations
 
