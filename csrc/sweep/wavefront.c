@@ -50,7 +50,7 @@ static void do_tile(wavefront_run *job, hs__member *self, int64_t along, int64_t
     const int64_t col = part_start(w->n, w->cols, k);
     const int64_t height = part_start(w->m, w->rows, i + 1) - row;
     const int64_t width = part_start(w->n, w->cols, k + 1) - col;
-    w->tile(w->context, row, col, height, width);
+    w->tile(w->context, w->row + row, w->col + col, height, width);
     self->box = (int32_t)(i * w->cols + k);
     if (job->run.options.pace) hs__keep_pace(self, (double)height * (double)width);
     if (hs__records(&job->run)) hs__record(self, HS_COMPUTE, start, hs__since_start(&job->run));

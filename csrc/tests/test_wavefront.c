@@ -233,6 +233,7 @@ static void refusals(void)
  * because several threads use them. */
 typedef struct {
     int64_t m, n;
+    int64_t row, col; /* the first element */
     int32_t rows, cols, axis;
     int64_t reach;
     int done[MAX * MAX];  /* atomic: 1 when the tile has ended */
@@ -250,6 +251,8 @@ static int64_t tile_of(int64_t size, int64_t parts, int64_t from)
 static void watch_tile(void *context, int64_t row, int64_t col, int64_t height, int64_t width)
 {
     witness *x = context;
+    row -= x->row;
+    col -= x->col;
     int64_t i = tile_of(x->m, x->rows, row);
     int64_t k = tile_of(x->n, x->cols, col);
     int64_t along = x->axis ? i : k;
@@ -278,6 +281,8 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
         x->reach = check_random(3);
         x->m = x->rows + check_random(12);
         x->n = x->cols + check_random(12);
+        x->row = round % 2 ? check_random(9) : 0;
+        x->col = round % 2 ? check_random(9) : 0;
         int32_t owner[MAX];
         for (int32_t j = 0; j < MAX; j++)
             owner[j] = j && check_random(3) ? owner[j - 1] : (int32_t)check_random((unsigned)p);
@@ -290,7 +295,9 @@ static void runs_in_order(hs_pool *pool, int32_t p, int rounds)
                           .reach = x->reach,
                           .order = (int32_t)check_random(2),
                           .tile = watch_tile,
-                          .context = x};
+                          .context = x,
+                          .row = x->row,
+                          .col = x->col};
         double pace[16], finish[16], late[16], busy[16];
         for (int32_t i = 0; i < p; i++) pace[i] = 1e-8 * (1 + check_random(9));
         hs_event events[MAX * MAX];

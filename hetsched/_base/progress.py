@@ -86,16 +86,21 @@ def reporting(progress: bool | Progress | None) -> AbstractContextManager[Progre
 
     The context gives the function to call with the fraction done, or None.
     """
+    require_progress(progress)
     if progress is None or progress is False:
         return _nobody
     if progress is True:
         bar = ProgressBar()
         return _telling(bar.update, bar.close)
-    if not callable(progress):
+    return _telling(progress)
+
+
+def require_progress(progress: Any) -> None:
+    """Raise TypeError unless `reporting` accepts it."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(
             f"progress must be a function of the fraction done, True or False, got {progress!r}"
         )
-    return _telling(progress)
 
 
 @contextmanager

@@ -546,9 +546,14 @@ def _stencil(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> An
     )
 
 
-def sweep_once(array: NDArray[Any], weights: NDArray[np.float64], rule: str) -> None:
-    """hs_stencil_tile on the whole array."""
-    lib.hs_stencil_tile(_stencil(array, weights, rule), 0, 0, *array.shape)
+def sweep_once(
+    array: NDArray[Any],
+    weights: NDArray[np.float64],
+    rule: str,
+    box: tuple[int, int, int, int] | None = None,
+) -> None:
+    """hs_stencil_tile on a row, column, height and width. Default: the whole array."""
+    lib.hs_stencil_tile(_stencil(array, weights, rule), *(box or (0, 0, *array.shape)))
 
 
 def run_wavefront(
@@ -569,12 +574,15 @@ def run_wavefront(
     pace: NDArray[np.float64] | None,
     poll: Poll,
     event_capacity: int,
+    box: tuple[int, int, int, int] | None = None,
 ) -> RunResult:
     """hs_run_wavefront.
 
     The kernel is the weights and the rule of a stencil, the addresses of a C function and its
-    context, or a Python function.
+    context, or a Python function. box: row, column, height and width of the part of the array that
+    is computed. Default: the whole array.
     """
+    row, col, height, width = (0, 0, *array.shape) if box is None else box
     if callable(kernel):
         if sys.is_finalizing():  # Python would end the workers, which are other threads
             raise RuntimeError(
@@ -586,7 +594,8 @@ def run_wavefront(
     else:
         function, alive = lib.hs_stencil_tile, _stencil(array, *kernel)
     problem = (
-        *array.shape,
+        height,
+        width,
         *shape,
         axis,
         int32s(owner, shape[axis]),
@@ -594,6 +603,8 @@ def run_wavefront(
         ORDERS[order],
         function,
         alive,
+        row,
+        col,
     )
     recorder = Recorder(workers, pace, poll, event_capacity)
     task = ffi.new("hs_wavefront *", problem)

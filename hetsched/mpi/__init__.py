@@ -2,11 +2,14 @@
 
 from .exports import Tiles, tiles
 from .files import RanksProduct, matmul_files
+from .held import cho_solve, lu_solve
 from .linalg import agree, gather, matmul, scatter
 from .loop import LostRank
 from .measure import MeasuredRanks, measure
+from .replay import save_replay
 from .ring import Sweep, load_checkpoint, stencil
-from .systems import cholesky, lu_factor, lu_solve, solve
+from .sweep import sweep
+from .systems import cholesky, lu_factor, solve
 from .tasks import map_tasks
 from .workers import Workers
 from .zones import Zone
@@ -20,6 +23,7 @@ __all__ = [
     "Workers",
     "Zone",
     "agree",
+    "cho_solve",
     "cholesky",
     "gather",
     "load_checkpoint",
@@ -29,8 +33,10 @@ __all__ = [
     "matmul",
     "matmul_files",
     "measure",
+    "save_replay",
     "scatter",
     "solve",
     "stencil",
+    "sweep",
     "tiles",
 ]

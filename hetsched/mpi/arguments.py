@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base import check
-from .._base.progress import Progress, reporting
+from .._base.progress import Progress, reporting, require_progress
 from .._engine.dtypes import DTYPES
 from ..plan import Plan, require_plan
 from ..planners.product import ProductPlan
 from ..planners.star import StarPlan
 from ..planners.stencil import StencilPlan
+from ..planners.wavefront import Wavefront
 from ..platform import Platform, relative_speeds
-from ..runners.operands import SUPPORTED, operand
+from ..runners.operands import SUPPORTED, Array, as_array, operand
 from ..runners.pool import Pool
 from ..trace import Trace
 from . import pools
@@ -36,14 +37,21 @@ class Described(NamedTuple):
     boxes: bytes = b""
 
 
-def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Described]:
-    """The checked operand, and what other ranks need to know of it."""
+def described(
+    name: str, given: Any, rank: int, root: int, *, any_number: bool = False
+) -> tuple[Any, Described]:
+    """The checked operand, and what other ranks need to know of it.
+
+    any_number: integers, booleans and numbers of other sizes are also accepted.
+    """
     if given is None:
         return None, Described("none")
     if isinstance(given, Zone):
         if given.rank != rank:
             raise ValueError(f"{name} is the zone of rank {given.rank}, this is rank {rank}")
-        if given.dtype not in DTYPES:
+        if any_number:
+            _require_numbers(name, given.dtype)
+        elif given.dtype not in DTYPES:
             raise TypeError(f"{name} has dtype {given.dtype}; supported are {SUPPORTED}")
         return given, Described("zone", given.shape, given.dtype.name, given.boxes.tobytes())
     if rank != root:
@@ -51,10 +59,22 @@ def described(name: str, given: Any, rank: int, root: int) -> tuple[Any, Describ
             f"{name} must be None on rank {rank}: the matrix is at the root, rank {root}, or every"
             " rank has its Zone"
         )
-    array = operand(name, given)
+    array = _numbers(name, given) if any_number else operand(name, given)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
     return array, Described("array", (array.shape[0], array.shape[1]), array.dtype.name)
+
+
+def _numbers(name: str, given: Any) -> Array:
+    """The array in this machine's byte order."""
+    array = as_array(name, given)
+    _require_numbers(name, array.dtype)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _require_numbers(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biufc":
+        raise TypeError(f"{name} has dtype {dtype}; it must have numbers or booleans")
 
 
 def agreed(name: str, found: list[Described], root: int) -> Described:
@@ -95,6 +115,17 @@ def held(shape: Described, given: Any, root: int) -> Held:
     return Held(without_empty(whole), () if given is None or given.size == 0 else (given,), dtype)
 
 
+def reports(
+    progress: bool | Progress | None, here: bool
+) -> AbstractContextManager[Progress | None]:
+    """A context that reports the progress if it is reported here.
+
+    A progress of a wrong type is reported nowhere. `require_progress` refuses it in the first
+    agreement, because an error before that would let the other ranks wait.
+    """
+    return reporting(progress if here and (progress is True or callable(progress)) else None)
+
+
 class Call:
     """What the public functions have in common: checked ranks, root and pool, and the progress."""
 
@@ -114,8 +145,13 @@ class Call:
     def reporting(
         self, progress: bool | Progress | None
     ) -> AbstractContextManager[Progress | None]:
-        """A context that reports the progress; only the root reports it."""
-        return reporting(progress if self.at_root else None)
+        """A context that reports the progress; only the root reports it. See `reports`."""
+        return reports(progress, self.at_root)
+
+    def require_progress(self, progress: Any) -> None:
+        """Raise TypeError at the root unless the progress can be reported."""
+        if self.at_root:
+            require_progress(progress)
 
     def require_one_root(self, roots: list[int]) -> None:
         """Raise ValueError unless the root is the same on all ranks."""
@@ -130,7 +166,11 @@ class Call:
 
 
 def trace_of(
-    call: Call, plan: ProductPlan | StencilPlan, record: Record, clocks: list[Clock], start: float
+    call: Call,
+    plan: ProductPlan | StencilPlan | Wavefront,
+    record: Record,
+    clocks: list[Clock],
+    start: float,
 ) -> Trace | None:
     """The trace of a run by a plan, at the root; None elsewhere.
 

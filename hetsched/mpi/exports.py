@@ -95,9 +95,9 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
 
     Parameters
     ----------
-    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
-        Zones of C, block columns, blocks, or slices of rows, as in `scatter`. A cut goes through
-        the whole matrix wherever a rectangle begins.
+    plan : Partition, ProductPlan, LuPattern, LuGrid, Wavefront or Distribution
+        Zones of C, block columns, blocks, chunks of lines of tiles, or slices of rows, as in
+        `scatter`. A cut goes through the whole matrix wherever a rectangle begins.
     shape : (int, int)
         Rows and columns of the matrix, in elements.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
-from .._base.progress import Progress, reporting
+from .._base.progress import Progress, require_progress
 from ..plan import simulate
 from ..planners.factor import FactorPlan, plan_factor
 from ..planners.lu_grid import LuGrid
@@ -23,6 +23,7 @@ from ..runners.lu import warn_singular
 from ..runners.pool import Pool
 from ..runners.systems import singular_words
 from ..trace import Trace
+from .arguments import reports
 from .columns import Columns
 from .grid import Grid
 from .kinds import wrong_kind
@@ -208,7 +209,7 @@ def run_lu(
     that it needs in a step, and messages of three steps.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         found = None
@@ -270,7 +271,7 @@ def run_cholesky(
     wishes = Wishes(
         "cholesky", plan, root, block, cycle_times, trace, progress, check_finite, lower
     )
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, None, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         if job.n:
@@ -318,7 +319,7 @@ def run_solve(
         See `run_lu`.
     """
     wishes = Wishes("lu", plan, root, block, cycle_times, trace, progress, check_finite)
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
         job, given = _agreed(ranks, A, b, pool, wishes)
         run = _Run(ranks, job, given, pool, root, tell)
         if job.n:
@@ -372,6 +373,7 @@ def _at_root(
     if not check.flag("lower", x.lower):
         a = a.T  # U is the transpose of the lower factor of the transpose
     n = len(a)
+    require_progress(x.progress)
     flags = (check.flag("trace", x.trace), x.progress is not None and x.progress is not False)
     right = None if b is None else right_sides(b, n)
     if right is not None and right.ndim > 2:

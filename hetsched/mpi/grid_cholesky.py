@@ -62,7 +62,8 @@ class GridCholesky:
         """
         rest, coming = Waiting(left=0), self._begin_panel(0, None)
         for k in range(self._grid.count):
-            left = await coming
+            with self._record.waiting(f"L {k}"):
+                left = await coming
             await rest  # updates that wait would keep their blocks of L
             if k + 1 < self._grid.count:
                 coming = self._begin_panel(k + 1, left)

@@ -88,10 +88,13 @@ class GridLu:
             return
         rest, coming = Waiting(left=0), self._begin_panel(0, None)
         for k in range(self._grid.count):
-            panel = await coming
+            with self._record.waiting(f"pivots {k}"):
+                panel = await coming
             await rest
-            upper = await self._upper(k, panel)
-            left = await panel.left
+            with self._record.waiting(f"rows and U {k}"):
+                upper = await self._upper(k, panel)
+            with self._record.waiting(f"L {k}"):
+                left = await panel.left
             if k + 1 < self._grid.count:
                 coming = self._begin_panel(k + 1, (left, upper))
             rest = self._loop.compute(partial(self._update, k, left, upper, first=False))

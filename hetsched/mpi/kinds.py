@@ -34,7 +34,7 @@ _USE: tuple[tuple[Any, str], ...] = (
     (LuPattern | FactorPlan | LuGrid, "hs.mpi.lu_factor, solve or cholesky"),
     (StencilPlan | SliceRing, "hs.mpi.stencil"),
     (BusPlan, "hs.mpi.map_tasks"),
-    (Wavefront, "Pool.sweep, on one machine"),
+    (Wavefront, "hs.mpi.sweep"),
     (ReductionPlan, "Pool.run, on one machine"),
     (Distribution, "hs.mpi.scatter"),
 )

@@ -174,6 +174,7 @@ def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress 
 
         def checked() -> tuple[Any, ...]:
             given = find()
+            call.require_progress(progress)
             check.choice("order", given.order, ("plan", "demand"))
             (a, of_a), (b, of_b) = (
                 described(name, x, ranks.rank, root) for name, x in (("A", given.A), ("B", given.B))
@@ -225,7 +226,7 @@ def product_of(call: Call, find: Callable[[], Given], progress: bool | Progress 
         whole: list[NDArray[Any]] = []
 
         def fitting() -> None:
-            made[0] = _of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
+            made[0] = of_product(travelled(made[0], texts, root), (m, n, k), dtype, ranks.size)
             if gathered and call.at_root:
                 whole.append(np.zeros((m, n), dtype))
 
@@ -258,7 +259,7 @@ def _planned(
     return plan_matmul(m, n, k, platform, method=given.method, block=given.block, dtype=dtype)
 
 
-def _of_product(
+def of_product(
     plan: Plan, sizes: tuple[int, int, int], dtype: np.dtype[Any], size: int
 ) -> ProductPlan:
     """The plan as a ProductPlan for these ranks and this product.
@@ -407,10 +408,10 @@ def scatter(
     comm : mpi4py.MPI.Intracomm
     A : 2-D array_like at the root, None elsewhere
         float32, float64, complex64 or complex128.
-    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
+    plan : Partition, ProductPlan, LuPattern, LuGrid, Wavefront or Distribution
         A plan for as many workers as there are ranks; ranks other than the root may leave it out.
         It gives zones of C, scaled to the shape of A if that is another one; block columns;
-        blocks; or slices of rows.
+        blocks; chunks of lines of tiles; or slices of rows.
     root : int
     timeout : float
         See `matmul`.

@@ -38,6 +38,8 @@ class Substitution:
         Number of right sides.
     """
 
+    _unit = True  # whether the lower factor has ones on its diagonal
+
     def __init__(
         self,
         loop: Loop,
@@ -58,10 +60,15 @@ class Substitution:
 
     async def run(self, pivots: NDArray[np.int32], b: Array | None) -> None:
         """Solve with the pivots of `lu`. b (n, cols), by rows at the root, becomes the solution."""
-        dealing = None
         if b is not None:
             target, source = moved_rows(pivots[:-1])
             b[target] = b[source]
+        await self._substitute(b)
+
+    async def _substitute(self, b: Array | None) -> None:
+        """Solve with both factors."""
+        dealing = None
+        if b is not None:
             for k, i in self._place.items():
                 self._own[i][...] = b[self._columns.slice(k)]
             dealing = self._loop.spawn(self._deal(b))
@@ -69,13 +76,16 @@ class Substitution:
         if dealing is not None:
             await dealing
         coming = [] if b is None else self._collected(b)
-        await self._sweep(backward=True, right=False)
+        await self._backward()
         for k, i in self._place.items():
             if b is not None:
                 b[self._columns.slice(k)] = self._own[i]
             else:
                 await self._send(self._own[i], self._root, _FOUND)
         await all_of([*self._under_way, *coming])
+
+    async def _backward(self) -> None:
+        await self._sweep(backward=True, right=False)
 
     async def _deal(self, b: Array) -> None:
         owners = enumerate(self._columns.owner.tolist())
@@ -118,6 +128,10 @@ class Substitution:
                 later, last = self._loop.compute(partial(self._contribute, k, backward)), k
         await later
 
+    def _block(self, k: int) -> Array:
+        """Room for block k of right sides."""
+        return np.empty((self._columns.width(k), self._sums.shape[1]), self._local.dtype)
+
     async def _right_side(self, k: int) -> None:
         if self._loop.rank != self._root:
             await self._loop.receive(self._own[self._place[k]], self._root, _RIGHT)
@@ -143,7 +157,7 @@ class Substitution:
                 triangle,
                 x,
                 lower=not backward,
-                unit=not backward,
+                unit=self._unit and not backward,
                 poll=stopping(self._loop),
             )
         following = k - 1 if backward else k + 1

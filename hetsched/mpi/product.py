@@ -32,7 +32,7 @@ from .zones import (
     without_empty,
 )
 
-_LOOK_AHEAD = 2  # number of steps for which a rank receives while it computes one
+LOOK_AHEAD = 2  # number of steps for which a rank receives while it computes one
 # panels where the plan has no steps: largest and smallest depth; number of panels that there should
 # be
 _WIDE, _NARROW, _STEPS = 512, 128, 8
@@ -238,7 +238,7 @@ class Product:
         for piece in pieces:
             if piece.target == me:
                 self._missing[piece.step] += 1
-        for step in range(min(1 + _LOOK_AHEAD, len(self._steps))):
+        for step in range(min(1 + LOOK_AHEAD, len(self._steps))):
             self._open(step)
         readers = [reader(of_rank(x.boxes, me), x.parts) for x in self._held]
         exchange = Exchange(
@@ -278,8 +278,8 @@ class Product:
                 await self._ready[step]
             await self._loop.compute(lambda step=step: self._multiply(step, begun))  # type: ignore[misc]
             self._panels[step] = None
-            if step + 1 + _LOOK_AHEAD < len(self._steps):
-                self._open(step + 1 + _LOOK_AHEAD)
+            if step + 1 + LOOK_AHEAD < len(self._steps):
+                self._open(step + 1 + LOOK_AHEAD)
             if self._progress is not None:
                 updates = sum(self._parts[i].height * self._parts[i].width for i in parts) * (
                     end - start

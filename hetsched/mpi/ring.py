@@ -267,6 +267,7 @@ def _stencil(
         mine: list[Any] = []
 
         def checked() -> tuple[Any, ...]:
+            call.require_progress(progress)
             matrix, of_u = described("U", U, ranks.rank, root)
             dtype = np.dtype(of_u.dtype) if of_u.kind != "none" else DTYPES[1]
             if dtype not in DTYPES:

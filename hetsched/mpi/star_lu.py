@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import check
-from .._base.progress import reporting, share_of
+from .._base.progress import require_progress, share_of
 from ..planners.cover import require_chunks
 from ..planners.star_lu import by_step
 from ..runners.arguments import columns as by_columns
@@ -22,6 +22,7 @@ from ..runners.lu import warn_singular
 from ..runners.pool import resources_of
 from ..runners.star_lu import Master, ahead_in, trace_of
 from . import star
+from .arguments import reports
 from .loop import Loop, Waiting
 from .worker import Worker
 
@@ -87,7 +88,7 @@ def run_star_lu(
         On every rank, before anything is sent, if an argument at the root is invalid.
     """
     mine: list[_Lead] = []
-    with reporting(progress if ranks.rank == root else None) as tell:
+    with reports(progress, ranks.rank == root) as tell:
 
         def fitting() -> Job | None:
             if ranks.rank != root:
@@ -95,6 +96,7 @@ def run_star_lu(
             if A is None:
                 raise ValueError(f"A must be given at the root, rank {ranks.rank}")
             assert plan is not None
+            require_progress(progress)
             for name, value in (("block", block), ("platform", cycle_times)):
                 if value is not None:
                     raise ValueError(f"{name} must be left out with a plan of plan_star_lu")

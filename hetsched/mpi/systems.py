@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base import check
 from .._base.progress import Progress
 from .._engine.dtypes import DTYPES
 from ..planners.factor import FactorPlan
@@ -15,20 +14,18 @@ from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.star_lu import StarLuPlan
 from ..platform import Platform
-from ..runners.lu import warn_singular
-from ..runners.operands import as_array
 from ..runners.pool import Pool
 from . import pools
-from .arguments import Call, agreed, columns, described
+from .arguments import Call, columns
 from .factor import run_cholesky, run_lu, run_solve
+from .held import cholesky_of_zone, lu_of_zone, require_alike
 from .measure import known_speeds
 from .ranks import TIMEOUT
 from .star_lu import run_star_lu
-from .zone_lu import zone_lu
 from .zones import Zone
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 def lu_factor(
@@ -107,7 +104,7 @@ def lu_factor(
     the bytes of their messages are those of the plan.
     """
     if isinstance(A, Zone):
-        return _factor_held(comm, A, root, pool, timeout)
+        return lu_of_zone(comm, A, root, pool, timeout)
     return _run(
         run_lu,
         (A,),
@@ -123,96 +120,6 @@ def lu_factor(
         check_finite=check_finite,
         stacklevel=5,
     )
-
-
-def lu_solve(
-    comm: Any,
-    lu_and_piv: tuple[Zone, NDArray[np.int32]],
-    b: ArrayLike | None = None,
-    root: int = 0,
-    *,
-    pool: Pool | None = None,
-    timeout: float = TIMEOUT,
-) -> Any:
-    """Solve A x = b with the factors that `lu_factor` left on the ranks. All ranks must call it.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Intracomm
-    lu_and_piv : (Zone, (n,) array)
-        The result of `lu_factor` for a Zone, on every rank.
-    b : (n,) or (n, k) array_like at the root, None elsewhere
-    root, pool, timeout :
-        See `lu_factor`.
-
-    Returns
-    -------
-    ndarray
-        At the root, with the shape of b and the dtype of the factors; None elsewhere.
-
-    Raises
-    ------
-    ValueError, TypeError
-        On every rank, before anything is sent, if an argument on any rank is invalid.
-    """
-    call = Call(comm, root, pool, timeout)
-    with call.ranks as ranks:
-        right: list[Any] = [None]
-
-        def checked() -> tuple[Any, ...]:
-            factors = zone_lu("lu_and_piv[0]", lu_and_piv[0], ranks.size)
-            n, dtype = lu_and_piv[0].shape[0], lu_and_piv[0].dtype
-            piv = check.integers("lu_and_piv[1]", lu_and_piv[1], low=0, high=max(n - 1, 0))
-            if piv.shape != (n,):
-                raise ValueError(f"lu_and_piv[1] must be {n} pivots, got shape {piv.shape}")
-            cols = 0
-            if call.at_root:
-                given = np.array(as_array("b", [] if b is None else b), dtype)
-                if given.ndim not in (1, 2) or given.shape[0] != n:
-                    raise ValueError(f"b must have {n} rows, got shape {given.shape}")
-                right[0] = given
-                cols = 1 if given.ndim == 1 else given.shape[1]
-            mine.extend((factors, np.append(piv, -1).astype(np.int32)))
-            return (
-                pools.here(),
-                root,
-                cols,
-                described("lu_and_piv[0]", lu_and_piv[0], ranks.rank, root)[1],
-            )
-
-        mine: list[Any] = []
-        places, roots, cols, shapes = columns(ranks.agree(checked))
-        call.require_one_root(roots)
-        agreed("lu_and_piv[0]", shapes, root)
-        factors, pivots = mine
-        x = None
-        if right[0] is not None:
-            x = np.ascontiguousarray(right[0].reshape(len(right[0]), cols[root]))
-        if cols[root]:
-            factors.solve(ranks, pivots, x, cols[root], call.pool(places), root)
-        return None if x is None else x.reshape(right[0].shape)
-
-
-def _factor_held(
-    comm: Any, A: Zone, root: int, pool: Pool | None, timeout: float
-) -> tuple[Zone, NDArray[np.int32]]:
-    call = Call(comm, root, pool, timeout)
-    with call.ranks as ranks:
-        mine: list[Any] = []
-
-        def checked() -> tuple[Any, ...]:
-            mine.append(zone_lu("A", A, ranks.size))
-            return pools.here(), root, described("A", A, ranks.rank, root)[1], True, None, None
-
-        places, roots, shapes, zones, *_ = columns(ranks.agree(checked))
-        call.require_one_root(roots)
-        _require_alike(zones)
-        agreed("A", shapes, root)
-        (factors,) = mine
-        pivots = factors.factor(ranks, call.pool(places))
-    if call.at_root and pivots[-1] >= 0:
-        warn_singular(int(pivots[-1]), stacklevel=4)
-    return Zone(A.shape, A.boxes, A.rank, factors.parts(), A.dtype), pivots[:-1]
 
 
 def solve(
@@ -272,7 +179,7 @@ def solve(
 
 def cholesky(
     comm: Any,
-    A: ArrayLike | None = None,
+    A: ArrayLike | Zone | None = None,
     plan: LuPattern | FactorPlan | LuGrid | None = None,
     root: int = 0,
     *,
@@ -291,9 +198,10 @@ def cholesky(
 
     Parameters
     ----------
-    A : (n, n) array_like at the root, None elsewhere
-        Only one triangle is read.
+    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
+        Only one triangle is read. A zone comes from `scatter` with a LuPattern and is not modified.
     lower : bool
+        It must be True for zones: they hold L.
     comm, plan, root, block, platform, pool, trace, progress, check_finite, timeout :
         See `lu_factor`. A plan of `hs.plan_factor` must be of kind "cholesky".
 
@@ -301,7 +209,8 @@ def cholesky(
     -------
     ndarray, or (ndarray, Trace)
         At the root, with zeros in the other triangle; every other rank gets None in the place of
-        each.
+        each. If A is a Zone, every rank gets its Zone of L, for `cho_solve`; plan, block, platform,
+        trace, progress and check_finite are then ignored.
 
     Raises
     ------
@@ -310,6 +219,8 @@ def cholesky(
     ValueError, TypeError, LostRank
         See `lu_factor`.
     """
+    if isinstance(A, Zone):
+        return cholesky_of_zone(comm, A, root, lower, pool, timeout)
     return _run(
         run_cholesky,
         (A,),
@@ -358,7 +269,7 @@ def _run(
 
         places, roots, known, zones, dtypes, stars = columns(ranks.agree(checked))
         call.require_one_root(roots)
-        _require_alike(zones)
+        require_alike(zones)
         own, times = call.pool(places), platform
         if not known[root]:
             times = Platform.star(
@@ -367,13 +278,6 @@ def _run(
         if run is run_lu and stars[root]:
             run = run_star_lu
         return run(ranks, *given, own, plan, root=root, cycle_times=times, **options)
-
-
-def _require_alike(zones: list[bool]) -> None:
-    if len(set(zones)) > 1:
-        raise ValueError(
-            f"A must be a Zone on all ranks or on none, got one on rank {zones.index(True)}"
-        )
 
 
 def _dtype(A: Any) -> np.dtype[Any]:

@@ -88,6 +88,7 @@ def map_tasks(
                 raise ValueError(
                     f"tasks must be None on rank {ranks.rank}: they are at the root, rank {root}"
                 )
+            call.require_progress(progress)
             traced = check.flag("trace", trace)
             if plan is not None and not isinstance(plan, BusPlan):
                 raise wrong_kind(plan, "one of max_tasks, min_time or divisible_load")

@@ -18,6 +18,8 @@ from ..planners.lu_grid import LuGrid
 from ..planners.lu_pattern import LuPattern
 from ..planners.partition import Partition
 from ..planners.product import ProductPlan
+from ..planners.wavefront import Wavefront
+from ..runners.sweep import require_tiles
 from .kinds import wrong_kind
 from .loop import Loop, Waiting, all_of
 from .record import Record
@@ -119,8 +121,9 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
 
     Parameters
     ----------
-    plan : Partition, ProductPlan, LuPattern, LuGrid or Distribution
-        It gives zones of C, scaled to the shape; block columns; blocks; or slices of rows.
+    plan : Partition, ProductPlan, LuPattern, LuGrid, Wavefront or Distribution
+        It gives zones of C, scaled to the shape; block columns; blocks; chunks of lines of tiles;
+        or slices of rows.
 
     Raises
     ------
@@ -128,7 +131,9 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
         If the plan is of another kind or for another number of ranks, or the shape cannot have its
         blocks.
     """
-    if not isinstance(plan, Partition | ProductPlan | LuPattern | LuGrid | Distribution):
+    if not isinstance(
+        plan, Partition | ProductPlan | LuPattern | LuGrid | Wavefront | Distribution
+    ):
         raise wrong_kind(plan, "a plan that assigns rectangles of a matrix to ranks")
     require_ranks(plan, size)
     rows, cols = shape
@@ -145,6 +150,8 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
             for i, line in enumerate(plan.owner.tolist())
             for j, owner in enumerate(line)
         ]
+    elif isinstance(plan, Wavefront):
+        boxes = _chunks(plan, shape)
     elif isinstance(plan, Distribution):
         if int(plan.counts.sum()) != rows:
             raise ValueError(f"plan is for {int(plan.counts.sum())} rows, the matrix has {rows}")
@@ -164,6 +171,24 @@ def boxes_of(plan: Plan, shape: tuple[int, int], size: int) -> NDArray[np.int64]
         zones = np.unique(plan.boxes[:, [0, 1, 2, 4, 5]], axis=0)
         boxes = _scaled(zones.tolist(), plan.shape[:2], shape)
     return check.frozen(without_empty(np.array(boxes, np.int64).reshape(-1, 5)))
+
+
+def _chunks(plan: Wavefront, shape: tuple[int, int]) -> list[tuple[int, int, int, int, int]]:
+    """The chunks of a wavefront, from the first line on."""
+    require_tiles(plan, shape, "matrix")
+    cuts = tile_cuts(shape[plan.axis], plan.shape[plan.axis])
+    found = []
+    for rank, first, count in plan.chunks.tolist():
+        start, size = cuts[first], cuts[first + count] - cuts[first]
+        found.append(
+            (rank, 0, start, shape[0], size) if plan.axis == 1 else (rank, start, 0, size, shape[1])
+        )
+    return found
+
+
+def tile_cuts(size: int, parts: int) -> list[int]:
+    """Where tiles begin that divide a side as evenly as integers allow, and the end."""
+    return [size // parts * i + size % parts * i // parts for i in range(parts + 1)]
 
 
 def of_rank(boxes: NDArray[np.int64], rank: int) -> NDArray[np.int64]:

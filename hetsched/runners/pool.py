@@ -1106,6 +1106,13 @@ def sweep(pool: Pool, matrix: Array, weight: float, steps: int, poll: engine.Pol
     stencil_run.sweep(pool._live(), matrix, weight, steps, poll)
 
 
+def update(
+    pool: Pool, array: Array, stencil: Stencil, box: tuple[int, int, int, int], poll: engine.Poll
+) -> None:
+    """Update a part of a matrix in place: row, column, height and width."""
+    sweep_run.update(pool._live(), array, stencil, box, poll)
+
+
 class _Own(NamedTuple):
     """What runs need of a pool, with their process and the cpus of the thread that started them."""
 

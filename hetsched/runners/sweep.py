@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from .._base import check
 from .._engine import allocate
 from .._engine import run as engine
 from .._engine.run import seconds
-from ..planners.wavefront import Wavefront, tile_label
+from ..planners.wavefront import Wavefront, tile_label, wavefront
 from ..platform import UNIT, divided_time, relative_speeds
 from ..trace import Trace
 from .operands import Array, as_array, element_strides, writable
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from .._base.progress import Progress
     from .workers import Resources, Workers
+
+_PARTS = 4  # for each worker, parts of a tile in each direction
+_LOW, _NARROW = 16, 64  # rows and columns of a part, at least
 
 
 def run(
@@ -120,14 +123,13 @@ def _checked(
     array = as_array("image", image)
     if array.ndim != 2:
         raise ValueError(f"image must be a matrix, got {array.ndim} dimensions")
-    (m, n), (rows, cols) = array.shape, plan.shape
-    if rows > m or cols > n:
-        raise ValueError(f"plan has {rows} x {cols} tiles, the image only {m} x {n} elements")
+    require_tiles(plan, array.shape)
+    rows, cols = plan.shape
     if rows * cols >= 2**31:
         raise ValueError(f"plan has {rows} x {cols} tiles, a sweep can have at most 2**31 - 1")
     how: Any = kernel
     if isinstance(kernel, Stencil):
-        _check_stencil(plan, array, kernel)
+        require_stencil(plan, kernel, array.shape, array.dtype)
         how = kernel.weights, kernel.rule
     elif not callable(kernel):
         how = _addresses(kernel)
@@ -136,16 +138,26 @@ def _checked(
     return array, how, check.number("flops", flops, above=0.0)
 
 
-def _check_stencil(plan: Wavefront, image: Array, stencil: Stencil) -> None:
-    if image.dtype not in (np.float32, np.float64):
-        raise TypeError(f"image has dtype {image.dtype}; a Stencil takes float32 and float64")
+def require_tiles(plan: Wavefront, shape: tuple[int, ...], what: str = "image") -> None:
+    """Raise ValueError unless there is an element for each tile."""
+    (m, n), (rows, cols) = shape, plan.shape
+    if rows > m or cols > n:
+        raise ValueError(f"plan has {rows} x {cols} tiles, the {what} only {m} x {n} elements")
+
+
+def require_stencil(
+    plan: Wavefront, stencil: Stencil, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    """Raise an error unless the order of the plan's tiles is right for a Stencil."""
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"image has dtype {dtype}; a Stencil takes float32 and float64")
     if "NE" not in stencil.mask:
         return
     if not plan.reach:
         raise ValueError(
             f"plan has the mask {plan.mask}, the kernel also needs {'SW' if plan.axis else 'NE'}"
         )
-    lines, what = (image.shape[1], "columns") if plan.axis else (image.shape[0], "rows")
+    lines, what = (shape[1], "columns") if plan.axis else (shape[0], "rows")
     if len(plan.owner) != lines:
         raise ValueError(
             f"plan deals {len(plan.owner)} {what} of tiles; a kernel with {stencil.mask} needs all"
@@ -165,6 +177,48 @@ def _addresses(kernel: Any) -> tuple[int, int]:
     return check.integer("kernel[0]", function, low=1, high=most), check.integer(
         "kernel[1]", context, low=0, high=most
     )
+
+
+def update(
+    resources: Resources,
+    array: Array,
+    stencil: Stencil,
+    box: tuple[int, int, int, int],
+    poll: engine.Poll,
+) -> None:
+    """Update a part of a matrix in place: row, column, height and width.
+
+    All workers share it unless it is small or its elements wait for a neighbour at a corner: then
+    the calling thread updates it, without a poll.
+    """
+    threads, workers = resources
+    p, (_, _, height, width) = len(workers), box
+    rows, cols = min(_PARTS * p, height // _LOW), min(_PARTS * p, width // _NARROW)
+    if p == 1 or min(rows, cols) < 2 or "NE" in stencil.mask:
+        engine.sweep_once(array, stencil.weights, stencil.rule, box)
+        return
+    speeds = workers.shares[array.dtype]
+    plan = _divided(rows, cols, p, None if speeds is None else tuple(speeds.tolist()))
+    engine.run_wavefront(
+        threads,
+        array,
+        (stencil.weights, stencil.rule),
+        workers=p,
+        shape=plan.shape,
+        axis=plan.axis,
+        owner=plan.owner,
+        reach=plan.reach,
+        order=plan.order,
+        pace=None,
+        poll=poll,
+        event_capacity=0,
+        box=box,
+    )
+
+
+@lru_cache(maxsize=64)
+def _divided(rows: int, cols: int, p: int, speeds: tuple[float, ...] | None) -> Wavefront:
+    return wavefront(rows, cols, speeds=speeds or (1.0,) * p)
 
 
 @cache

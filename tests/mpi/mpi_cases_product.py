@@ -273,6 +273,12 @@ def case_held(comm):
                 np.testing.assert_allclose(y, x[:, 0], rtol=close, atol=close)
             else:
                 assert x is None
+    a, b = rng.standard_normal((45, 45)), rng.standard_normal((45, 2))
+    a = a @ a.T + 45 * np.eye(45)
+    deal = hs.lu_pattern(9, np.arange(1.0, comm.size + 1.0))
+    L = hs.mpi.cholesky(comm, hs.mpi.scatter(comm, at(comm, a), deal))
+    x = hs.mpi.cho_solve(comm, L, at(comm, b))
+    assert comm.rank or np.allclose(a @ x, b)
     rows = hs.mpi.scatter(comm, at(comm, np.eye(8)), hs.distribute(8, [1.0] * comm.size))
     if comm.size > 1:
         some = lambda: hs.mpi.lu_factor(comm, at(comm, zone))  # noqa: E731

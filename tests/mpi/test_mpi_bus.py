@@ -204,7 +204,7 @@ def test_results_that_cannot_be_pickled():
             TypeError,
             "got StarPlan: use hs.mpi.matmul",
         ),
-        (hs.wavefront(8, 8, [1, 2]), range(3), {}, TypeError, "got Wavefront: use Pool.sweep"),
+        (hs.wavefront(8, 8, [1, 2]), range(3), {}, TypeError, "got Wavefront: use hs.mpi.sweep"),
     ],
 )
 def test_refused_on_every_rank(plan, tasks, options, kind, words):

@@ -26,6 +26,11 @@ def holders(plan, shape):
         for i in range(m):
             for j in range(n):
                 found[i, j] = plan.owner[i // height, j // width]
+    elif isinstance(plan, hs.Wavefront):
+        lines, parts = shape[plan.axis], len(plan.owner)
+        for j, owner in enumerate(plan.owner):
+            tile = slice(j * lines // parts, (j + 1) * lines // parts)
+            found[(slice(None), tile)[:: 1 if plan.axis else -1]] = owner
     elif isinstance(plan, hs.Distribution):
         for rank, (start, count) in enumerate(zip(plan.displs, plan.counts, strict=True)):
             found[start : start + count] = rank
@@ -52,6 +57,8 @@ def of_file(path):
         (hs.lu_pattern(1, speeds=SPEEDS), (1, 1)),
         (hs.lu_grid(6, speeds=SPEEDS), (23, 23)),
         (hs.distribute(17, speeds=SPEEDS), (17, 5)),
+        (hs.wavefront(3, 10, speeds=SPEEDS, period=5), (3, 33)),
+        (hs.wavefront(10, 3, speeds=SPEEDS, period=5, axis=0), (10, 3)),
         (hs.partition(SPEEDS, "columns", (12, 15)), (12, 15)),
         (hs.partition(SPEEDS, "contiguous", (5, 7)), (5, 7)),
     ],

@@ -77,12 +77,21 @@ def slices_of_a_ring(comm, root, pool):
     return hs.mpi.stencil(comm, U, 20, root=root, pool=pool, **options)
 
 
+def tiles_of_a_wavefront(comm, root, pool):
+    plan = hs.wavefront(4, 9, [1.0, 2.0, 1.0], period=4)
+    image = np.ones((12, 30)) if comm.rank == root else None
+    kernel = hs.Stencil([[0, 0.5, 0], [0.5, 0, 0.1], [0, 0, 0]])
+    options = {"root": root, "pool": pool, "trace": True, "timeout": TIMEOUT}
+    return hs.mpi.sweep(comm, plan, image, kernel, **options)
+
+
 CALLS = [
     tasks_by_a_plan,
     a_load,
     lu_at_a_master,
     slices_of_a_ring,
     a_system_by_square_blocks,
+    tiles_of_a_wavefront,
     *many([a_product_by_zones, lu_by_block_columns], []),
 ]
 
@@ -177,6 +186,10 @@ def tasks():
     plan = hs.min_time(8, [1.0, 1.0], send=0.1)
     hs.mpi.map_tasks(comm, lambda x: stop() if comm.rank == 2 else x, range(8) if comm.rank == 0
                      else None, plan=plan, timeout=2.0)
+def sweep():
+    plan = hs.wavefront(4, 6, [1.0, 1.0, 1.0], method="cyclic")
+    image = np.ones((8, 12)) if comm.rank == 0 else None
+    hs.mpi.sweep(comm, plan, image, lambda *_: stop() if comm.rank == 2 else None, timeout=2.0)
 def lu():
     star = hs.Platform.star([2.0, 1.0], link_costs=[0.1, 0.1], memory=[3, 45])
     plan = hs.plan_star_lu(6, star, "oddoml", width=1, master_time=100.0)
@@ -194,7 +207,7 @@ except hs.mpi.LostRank as lost:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["tasks", "lu"])
+@pytest.mark.parametrize("call", ["tasks", "lu", "sweep"])
 def test_a_process_that_is_stopped(tmp_path, call):
     program = tmp_path / "stopped.py"
     program.write_text(_STOPPED.replace("CALL", call))

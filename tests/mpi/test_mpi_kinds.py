@@ -13,6 +13,7 @@ from hetsched.runners import plans
 
 pytestmark = pytest.mark.usefixtures("fake_ranks")
 SIZE = 3
+STAR = hs.Platform.star([1.0, 1.0], memory=[12, 12])
 
 
 def product(pools, plan, A, B, root=1):
@@ -66,6 +67,7 @@ def calls(comm, plan):
         "solve": lambda: hs.mpi.solve(comm, A, A, plan),
         "cholesky": lambda: hs.mpi.cholesky(comm, A, plan),
         "stencil": lambda: hs.mpi.stencil(comm, A, 3, plan=plan),
+        "sweep": lambda: hs.mpi.sweep(comm, plan, A, hs.Stencil(np.ones((3, 3)) - np.eye(3)[::-1])),
         "map_tasks": lambda: hs.mpi.map_tasks(comm, abs, range(3), plan=plan),
         "scatter": lambda: hs.mpi.scatter(comm, A, plan),
     }
@@ -92,7 +94,7 @@ def calls(comm, plan):
         (hs.slice_ring([1.0], 0.0, 1.0, 0.0), "hs.mpi.stencil", {"stencil"}),
         (hs.distribute(12, [1.0]), "hs.mpi.scatter", {"scatter"}),
         (hs.partition([1.0], "columns", (12, 12)), "hs.mpi.matmul", {"matmul", "scatter"}),
-        (hs.wavefront(3, 3, [1.0]), "Pool.sweep, on one machine", set()),
+        (hs.wavefront(3, 3, [1.0]), "hs.mpi.sweep", {"sweep", "scatter"}),
         (
             hs.plan_star_lu(3, hs.Platform.star([1.0], memory=[12])),
             "hs.mpi.lu_factor",
@@ -106,3 +108,30 @@ def test_the_error_says_what_to_use(plan, use, by):
         (error,) = on_ranks(1, lambda ranks, name=name: calls(ranks, plan)[name]())[0]
         assert isinstance(error, TypeError), (name, error)
         assert f"got {type(plan).__name__}: use {use}" in str(error), name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda comm, A, **rest: hs.mpi.matmul(comm, A, A, **rest),
+        lambda comm, A, **rest: hs.mpi.stencil(comm, A, 3, **rest),
+        lambda comm, A, **rest: hs.mpi.lu_factor(comm, A, **rest),
+        lambda comm, A, **rest: hs.mpi.cholesky(comm, A, **rest),
+        lambda comm, A, **rest: hs.mpi.solve(comm, A, A, **rest),
+        lambda comm, A, **rest: hs.mpi.lu_factor(
+            comm, A, None if A is None else hs.plan_star_lu(3, STAR), **rest
+        ),
+        lambda comm, A, **rest: hs.mpi.map_tasks(comm, abs, A, **rest),
+        lambda comm, A, **rest: hs.mpi.sweep(
+            comm, hs.wavefront(2, 2, [1.0, 1.0, 1.0]), A, hs.Stencil(np.eye(3)), **rest
+        ),
+    ],
+)
+def test_a_wrong_progress_is_refused_on_every_rank(call):
+    def at_root(ranks):
+        root = ranks.rank == 1
+        return call(ranks, np.eye(12) if root else None, root=1, progress=5 if root else None)
+
+    for each in on_ranks(SIZE, at_root)[0]:
+        assert isinstance(each, TypeError), each
+        assert "progress must be a function of the fraction done" in str(each)

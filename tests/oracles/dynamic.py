@@ -30,12 +30,14 @@ def operands_of(task: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
 def handed_out(
     n: int, axes: int, times: Sequence[float], method: str, beta: float, seed: int
 ) -> tuple[list[tuple[int, ...]], list[list[int]], list[set]]:
-    """(worker, *task) of each task in the order of the requests, the blocks of A, B and C sent with
-    each, and the blocks of each worker at the end."""
+    """(worker, *task) of each task in the order of the requests, the blocks of A, B and C that its
+    worker was sent since its task before, and the blocks of each worker at the end. A request can
+    bring blocks without a task."""
     random = draws(seed)
     every = list(itertools.product(range(n), repeat=axes))
     left = list(every)
     held: list[set] = [set() for _ in times]
+    counted: list[set] = [set() for _ in times]  # the blocks that were sent with tasks
     known: list[list[list[int]]] = [[[] for _ in range(axes)] for _ in times]
     unknown = [[list(range(n)) for _ in range(axes)] for _ in times]
     ready = [0.0 if math.isfinite(t) else math.inf for t in times]
@@ -44,26 +46,26 @@ def handed_out(
     def send(worker, task):
         held[worker] |= set(operands_of(task))
 
-    def give(worker, task, before):
+    def give(worker, task):
         at = left.index(task)  # the last one takes its place
         left[at] = left[-1]
         left.pop()
         send(worker, task)
         log.append((worker, *task))
-        names = [name for name, _ in held[worker] - before]
+        names = [name for name, _ in held[worker] - counted[worker]]
+        counted[worker] = set(held[worker])
         sent.append([names.count(name) for name in "ABC"])
         ready[worker] += times[worker]
 
     while left:
         worker = min(range(len(times)), key=lambda w: ready[w])
-        before = set(held[worker])
         growing = method == "dynamic" or (
             method == "dynamic-2phases" and len(left) >= math.exp(-beta) * len(every)
         )
         if method == "sorted":
-            give(worker, min(left), before)
+            give(worker, min(left))
         elif not growing:
-            give(worker, left[next(random) % len(left)], before)
+            give(worker, left[next(random) % len(left)])
         else:
             for axis in range(axes):
                 rest = unknown[worker][axis]
@@ -82,6 +84,5 @@ def handed_out(
                 send(worker, task)
             for task in fresh:
                 if task in left:
-                    give(worker, task, before)
-                    before = set(held[worker])
+                    give(worker, task)
     return log, sent, held

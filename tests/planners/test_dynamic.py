@@ -15,7 +15,7 @@ from oracles.dynamic import handed_out
 from validators import validate
 
 import hetsched as hs
-from hetsched.mpi.linalg import _of_product
+from hetsched.mpi.linalg import of_product
 from hetsched.planners.cover import require_boxes
 from hetsched.planners.dynamic import KINDS, METHODS
 from hetsched.planners.product_methods import plan_of_demand
@@ -261,4 +261,4 @@ class TestArguments:
         plan = hs.dynamic_product(3, platform, kind="matrix")
         boxes = plan_of_demand(plan, 9, 9, 9, platform, 8, 2.0, "once")
         with pytest.raises(ValueError, match="boxes of a rank at several places of C"):
-            _of_product(boxes, (9, 9, 9), np.dtype(np.float64), 2)
+            of_product(boxes, (9, 9, 9), np.dtype(np.float64), 2)

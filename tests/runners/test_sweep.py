@@ -15,6 +15,8 @@ from interrupted import interrupted
 from oracles.wavefront import swept, validate
 
 import hetsched as hs
+from hetsched._engine import run as engine
+from hetsched.runners.pool import update
 
 INF = np.inf
 GAUSS_SEIDEL = [[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0]]
@@ -442,3 +444,35 @@ def test_closed_pool():
     pool.close()
     with pytest.raises(ValueError, match="the pool is closed"):
         pool.sweep(PLAN, SQUARE, KERNEL)
+
+
+@pytest.mark.parametrize("corner", [0, 0.125])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(
+    "box",
+    [
+        (0, 0, 90, 300),
+        (1, 1, 70, 200),
+        (3, 2, 31, 128),
+        (3, 2, 32, 127),
+        (5, 299, 1, 1),
+        (2, 1, 80, 1),
+    ],
+)
+def test_a_part_of_a_matrix(box, workers, corner):
+    """What a rank does with a tile: all workers share it, and nothing beside it changes."""
+    row, col, height, width = box
+    image = np.random.default_rng(3).standard_normal((90, 300)).astype("f")
+    weights = np.array([[0.125, 0.25, corner], [0.25, 0.1, 0.25], [0, 0.25, 0.125]])
+    want = image.copy()
+    for i in range(row, row + height):
+        for j in range(col, col + width):
+            total = np.float32(0)
+            for k, weight in enumerate(weights.ravel().astype("f")):
+                r, c = i + k // 3 - 1, j + k % 3 - 1
+                if weight and 0 <= r < 90 and 0 <= c < 300:
+                    total = total + weight * want[r, c]
+            want[i, j] = total
+    with hs.Pool(workers) as pool:
+        update(pool, image, hs.Stencil(weights), box, engine.Poll())
+    np.testing.assert_array_equal(image, want)

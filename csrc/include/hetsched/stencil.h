@@ -20,6 +20,8 @@ typedef void (*hs_tile_function)(void *context, int64_t row, int64_t col, int64_
  *                 to the transposed matrix
  *   owner         [cols], or [rows] with axis 0: the worker of each column or row of tiles
  *   reach, order  as for hs_wavefront_makespan
+ *   row, col      the first element, if the recurrence is a part of a larger matrix: they are added
+ *                 to the row and column of each tile
  * rows * cols < 2^31. */
 typedef struct hs_wavefront {
     int64_t m, n;
@@ -30,6 +32,7 @@ typedef struct hs_wavefront {
     int32_t order; /* hs_wavefront_order */
     hs_tile_function tile;
     void *context;
+    int64_t row, col;
 } hs_wavefront;
 
 /* Runs the recurrence. Paced by seconds per element. The box of an event is row * cols + col of a

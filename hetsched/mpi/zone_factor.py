@@ -1,4 +1,4 @@
-"""Zones of block columns or of square blocks, as LU holds them."""
+"""Zones of block columns or of square blocks, as factorisations hold them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runners.pool import Pool
+from .cholesky_held import cholesky_held, cholesky_solve_held
 from .columns import Columns
 from .grid import Blocks, Grid
 from .ranks import Ranks
@@ -16,13 +17,13 @@ from .work import grid_lu_held, grid_solve_held, lu_held, solve_held
 from .zones import Zone
 
 
-class ZoneLu(Protocol):
+class ZoneFactor(Protocol):
     """A copy of the part of a matrix that a rank holds. All ranks call the same methods."""
 
-    def factor(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
+    def lu(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
         """Factor the matrix in place; (n + 1,) pivots as from `lu_held`."""
 
-    def solve(
+    def lu_solve(
         self,
         ranks: Ranks,
         pivots: NDArray[np.int32],
@@ -37,7 +38,7 @@ class ZoneLu(Protocol):
         """The rectangles of this rank, in the order of the zone."""
 
 
-class _ColumnsLu:
+class ColumnFactor:
     """Block columns side by side."""
 
     def __init__(self, zone: Zone, block: int, owner: NDArray[np.int32], size: int) -> None:
@@ -47,10 +48,10 @@ class _ColumnsLu:
         for i, at in enumerate(self._order):
             self._columns.part(self._local, i)[...] = zone.parts[at]
 
-    def factor(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
+    def lu(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
         return lu_held(ranks, self._columns, self._local, pool)
 
-    def solve(
+    def lu_solve(
         self,
         ranks: Ranks,
         pivots: NDArray[np.int32],
@@ -61,12 +62,22 @@ class _ColumnsLu:
     ) -> None:
         solve_held(ranks, self._columns, self._local, pivots, b, cols, pool, root)
 
+    def cholesky(self, ranks: Ranks, pool: Pool) -> None:
+        """Factor the matrix in place; see `cholesky_held`."""
+        cholesky_held(ranks, self._columns, self._local, pool)
+
+    def cholesky_solve(
+        self, ranks: Ranks, b: Array | None, cols: int, pool: Pool, root: int
+    ) -> None:
+        """Solve with the factor; see `cholesky_solve_held`."""
+        cholesky_solve_held(ranks, self._columns, self._local, b, cols, pool, root)
+
     def parts(self) -> tuple[Array, ...]:
         places = np.argsort(self._order)
         return tuple(self._columns.part(self._local, int(i)).copy() for i in places)
 
 
-class _GridLu:
+class GridFactor:
     """Square blocks."""
 
     def __init__(self, zone: Zone, block: int, owner: NDArray[np.int32], size: int) -> None:
@@ -82,10 +93,10 @@ class _GridLu:
             found.append(blocks.column(col // block, row // block)[:height])
         return found
 
-    def factor(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
+    def lu(self, ranks: Ranks, pool: Pool) -> NDArray[np.int32]:
         return grid_lu_held(ranks, self._blocks, pool)
 
-    def solve(
+    def lu_solve(
         self,
         ranks: Ranks,
         pivots: NDArray[np.int32],
@@ -100,8 +111,8 @@ class _GridLu:
         return tuple(place.copy() for place in self._places())
 
 
-def zone_lu(name: str, zone: Any, size: int) -> ZoneLu:
-    """A copy of the rectangles of a zone, for LU.
+def zone_factor(name: str, zone: Any, size: int) -> ZoneFactor:
+    """A copy of the rectangles of a zone.
 
     Raises
     ------
@@ -123,12 +134,28 @@ def zone_lu(name: str, zone: Any, size: int) -> ZoneLu:
     if aligned and (rows == 0).all() and (heights == n).all():
         owner = np.empty(count, np.int32)
         owner[j] = ranks
-        return _ColumnsLu(zone, block, owner, size)
+        return ColumnFactor(zone, block, owner, size)
     if aligned and (rows == firsts[i]).all() and (heights == widths[i]).all():
         owner = np.empty((count, count), np.int32)
         owner[i, j] = ranks
-        return _GridLu(zone, block, owner, size)
+        return GridFactor(zone, block, owner, size)
     raise ValueError(
         f"{name} must be held by block columns or square blocks of one width, as from scatter with"
         " a LuPattern or LuGrid"
     )
+
+
+def column_factor(name: str, zone: Any, size: int) -> ColumnFactor:
+    """A copy of the rectangles of a zone of block columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no Zone of block columns of one width.
+    """
+    held = zone_factor(name, zone, size)
+    if not isinstance(held, ColumnFactor):
+        raise ValueError(
+            f"{name} must be held by block columns of one width, as from scatter with a LuPattern"
+        )
+    return held

@@ -1,0 +1,285 @@
+"""What ranks send and compute by a plan of a product or a wavefront, as a program for SimGrid.
+
+SimGrid's `smpirun -replay` executes "time-independent" traces: each rank has a list of messages and
+flops, and SimGrid finds the times from a platform. So a second simulator, with a network of its
+own, judges a plan. Needs no MPI.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import check
+from .._base.replace import replace_file
+from ..planners.product import ProductPlan
+from ..planners.ring import matrix_of
+from ..planners.wavefront import Wavefront
+from ..runners.sweep import require_tiles
+from .kinds import wrong_kind
+from .linalg import of_product
+from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
+from .wavefront import stretches
+from .zones import Piece, boxes_of, tile_cuts
+
+_FAST = 1e18  # bytes per unit of time over a link without cost
+_GIGA = 1e9
+#: Options with which a message takes its bytes times the cost of its link, and begins when both
+#: sides are ready.
+_OPTIONS = (
+    "--cfg=network/model:CM02",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/TCP-gamma:0",
+    "--cfg=smpi/async-small-thresh:0",
+    "--cfg=smpi/send-is-detached-thresh:0",
+)
+
+
+def save_replay(
+    plan: ProductPlan | Wavefront,
+    folder: str | PathLike[str],
+    *,
+    shape: tuple[int, int] | None = None,
+    links: ArrayLike | None = None,
+    itemsize: int = 8,
+) -> list[str]:
+    """Write what the ranks of `matmul` or `sweep` do by a plan as files for SimGrid.
+
+    Parameters
+    ----------
+    plan : ProductPlan or Wavefront
+        A plan of `hs.plan_matmul` with zones or layers, or of `hs.wavefront`.
+    folder : path
+        An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
+        rank: rank0.txt, rank1.txt, ...
+    shape : (int, int)
+        Only for a Wavefront: rows and columns of the image, in elements.
+    links : (p, p) array_like, optional
+        Only for a Wavefront: time per gigabyte from the row's rank to the column's, >= 0, in the
+        unit of the plan's times. Default: messages take no time, as in the plan.
+    itemsize : int
+        Only for a Wavefront: bytes of an element.
+
+    Returns
+    -------
+    list of str
+        The command that replays them: smpirun of SimGrid 3.32 or later, and its arguments. It
+        prints the simulated time in the unit of the plan's times.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the plan is of another kind, or is for workers that share memory; if the shape cannot
+        have the tiles of a Wavefront.
+    OSError
+        If a file cannot be written.
+
+    Notes
+    -----
+    Each rank holds what `scatter` gives it by the plan, and the result stays there. Each pair of
+    ranks has a link of its own in each direction, which its messages share.
+
+    In a product, a rank sends each piece once, receives for two steps ahead while it computes a
+    step, and at the end sends its layers to the ranks that sum them. The bytes are the bytes that
+    `matmul` sends. Additions of layers take no time here, and the limit of two messages under way
+    from one rank to another is left out. A plan without links has links without cost.
+
+    In a wavefront, a rank computes its tiles in the order of the plan, and sends the border of a
+    chunk tile by tile. Without links the time is the plan's makespan.
+
+    Examples
+    --------
+    >>> import hetsched as hs, tempfile
+    >>> links = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    >>> platform = hs.Platform.complete([3, 5, 8], links)
+    >>> plan = hs.plan_matmul(300, 300, 300, platform)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hs.mpi.save_replay(plan, folder)[:2]
+    ['smpirun', '-replay']
+    """
+    if isinstance(plan, Wavefront):
+        programs = _of_wavefront(plan, shape, itemsize)
+        costs = None if links is None else matrix_of("links", links, len(plan.names))
+    elif isinstance(plan, ProductPlan):
+        if shape is not None or links is not None:
+            raise ValueError("shape and links are for a Wavefront: a ProductPlan has its own")
+        plan = of_product(plan, plan.shape, np.dtype(np.float64), len(plan.names))
+        programs, costs = _of_product(plan), plan.links
+    else:
+        raise wrong_kind(plan, "a plan of plan_matmul or wavefront")
+    place, size = Path(folder), len(programs)
+    names = [f"rank{i}.txt" for i in range(size)]
+    _write(place / "platform.xml", _platform(plan.cycle_times, costs))
+    _write(place / "hosts.txt", [f"host{i}" for i in range(size)])
+    _write(place / "trace.txt", [str(place.absolute() / name) for name in names])
+    for rank, name in enumerate(names):
+        actions = "init", *programs[rank], "finalize"
+        _write(place / name, (f"{rank} {action}" for action in actions))
+    files = [str(place.absolute() / name) for name in ("trace.txt", "platform.xml", "hosts.txt")]
+    options = ["-replay", files[0], "-platform", files[1], "-hostfile", files[2]]
+    return ["smpirun", *options, "-np", str(size), *_OPTIONS]
+
+
+def _write(path: Path, lines: Iterator[str] | list[str]) -> None:
+    with replace_file(path) as file:
+        file.write("".join(line + "\n" for line in lines).encode())
+
+
+def _platform(times: NDArray[np.float64], links: NDArray[np.float64] | None) -> Iterator[str]:
+    """Hosts with the speeds of the workers, and a link between every two of them."""
+    yield "<?xml version='1.0'?>"
+    yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    yield '<platform version="4.1">'
+    yield '<zone id="all" routing="Full">'
+    size = len(times)
+    for i, time in enumerate(times.tolist()):
+        # A worker that cannot work has no flops in a plan, but a host needs a speed.
+        speed = _GIGA / time if np.isfinite(time) else 1.0
+        yield f'<host id="host{i}" speed="{speed!r}f"/>'
+    pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+    for i, j in pairs:
+        cost = 0.0 if links is None else float(links[i, j])
+        bandwidth = min(_GIGA / cost, _FAST) if cost else _FAST
+        yield f'<link id="link{i}-{j}" bandwidth="{bandwidth!r}Bps" latency="0s"/>'
+    for i, j in pairs:
+        yield f'<route src="host{i}" dst="host{j}" symmetrical="NO">'
+        yield f'<link_ctn id="link{i}-{j}"/></route>'
+    yield "</zone>"
+    yield "</platform>"
+
+
+class _Message(NamedTuple):
+    """A message with its number among the messages from its source to its target.
+
+    `step` is the step of the target, or the tile of a line, that needs it.
+    """
+
+    source: int
+    target: int
+    tag: int
+    size: int
+    step: int = 0
+
+    @property
+    def send(self) -> str:
+        return f"isend {self.target} {self.tag} {self.size}"
+
+    @property
+    def receive(self) -> str:
+        return f"irecv {self.source} {self.tag} {self.size}"
+
+    @property
+    def wait(self) -> str:
+        return f"wait {self.source} {self.target} {self.tag}"
+
+
+class _Numbers:
+    """Numbers the messages between each two ranks."""
+
+    def __init__(self) -> None:
+        self._next: Counter[tuple[int, int]] = Counter()
+
+    def message(self, source: int, target: int, size: int, step: int) -> _Message:
+        tag = self._next[source, target]
+        self._next[source, target] += 1
+        return _Message(source, target, tag, size, step)
+
+    def of_pieces(self, pieces: Iterable[Piece], item: int) -> list[_Message]:
+        """A message for each piece that goes to another rank."""
+        return [
+            self.message(x.source, x.target, x.height * x.width * item, x.step)
+            for x in pieces
+            if x.source != x.target
+        ]
+
+
+# ---- products ------------------------------------------------------------------------------------
+
+
+def _of_product(plan: ProductPlan) -> list[list[str]]:
+    """The actions of each rank."""
+    m, n, k = plan.shape
+    size, item, numbers = len(plan.names), plan.itemsize, _Numbers()
+    a, b = boxes_of(plan, (m, k), size), boxes_of(plan, (k, n), size)
+    messages = numbers.of_pieces(panels(plan, a, b, item), item)
+    sums = [] if plan.layers is None else numbers.of_pieces(layers(plan, item), item)
+    return [[*_steps(plan, rank, messages), *_exchange(rank, sums)] for rank in range(size)]
+
+
+def _steps(plan: ProductPlan, rank: int, messages: list[_Message]) -> Iterator[str]:
+    parts, steps = parts_of(plan, rank), steps_of(plan, rank)
+    volume = float(plan.boxes[:, 4:].prod(axis=1, dtype=np.float64).sum())
+    per_update = float(plan.flops.sum()) / max(volume, 1.0)
+    incoming: list[list[_Message]] = [[] for _ in steps]
+    for message in messages:
+        if message.target == rank:
+            incoming[message.step].append(message)
+    outgoing = [message for message in messages if message.source == rank]
+    yield from (message.send for message in outgoing)
+    for opened in incoming[: 1 + LOOK_AHEAD]:
+        yield from (message.receive for message in opened)
+    for number, step in enumerate(steps):
+        yield from (message.wait for message in incoming[number])
+        area = sum(parts[i].height * parts[i].width for i in step.parts)
+        yield f"compute {per_update * area * (step.end - step.start)!r}"
+        for opened in incoming[number + 1 + LOOK_AHEAD : number + 2 + LOOK_AHEAD]:
+            yield from (message.receive for message in opened)
+    yield from (message.wait for message in outgoing)
+
+
+def _exchange(rank: int, messages: list[_Message]) -> Iterator[str]:
+    own = [message for message in messages if rank in (message.source, message.target)]
+    for message in own:
+        yield message.send if message.source == rank else message.receive
+    yield from (message.wait for message in own)
+
+
+# ---- wavefronts ----------------------------------------------------------------------------------
+
+
+def _of_wavefront(plan: Wavefront, shape: Any, itemsize: int) -> list[list[str]]:
+    """The actions of each rank. A tile is as many flops as a host does in the time of a tile."""
+    if shape is None:
+        raise ValueError("shape must be given for a Wavefront: rows and columns of the image")
+    sizes = check.as_many("shape", list(shape), 2, "dimension")
+    m, n = (check.integer(f"shape[{i}]", x, low=0) for i, x in enumerate(sizes))
+    item = check.integer("itemsize", itemsize, low=1)
+    require_tiles(plan, (m, n))
+    length, numbers = plan.shape[1 - plan.axis], _Numbers()
+    cuts = tile_cuts((m, n)[1 - plan.axis], length)
+    chunks = plan.chunks.tolist()
+    borders = [
+        [numbers.message(source, target, item * (cuts[i + 1] - cuts[i]), i) for i in range(length)]
+        for (source, *_), (target, *_) in pairwise(chunks)
+    ]
+    return [list(_tiles(plan, rank, borders)) for rank in range(len(plan.names))]
+
+
+def _tiles(plan: Wavefront, rank: int, borders: list[list[_Message]]) -> Iterator[str]:
+    """The actions of a rank. borders[c] are the messages from chunk c to the next one."""
+    length, sent = plan.shape[1 - plan.axis], []
+    own = [(c, width) for c, (owner, _, width) in enumerate(plan.chunks.tolist()) if owner == rank]
+    for c, _ in own:
+        if c:
+            yield from (message.receive for message in borders[c - 1])
+    for c, width in own:
+        arrived = 0
+        for tiles in stretches(length, width, plan.reach, plan.order):
+            row, line = tiles[0]
+            if c and line == 0:
+                needed = min(row + plan.reach, length - 1) + 1
+                yield from (message.wait for message in borders[c - 1][arrived:needed])
+                arrived = max(arrived, needed)
+            yield f"compute {len(tiles) * _GIGA!r}"
+            row, line = tiles[-1]
+            if line == width - 1 and c < len(borders):
+                sent.append(borders[c][row])
+                yield borders[c][row].send
+    yield from (message.wait for message in sent)

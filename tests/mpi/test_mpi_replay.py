@@ -1,0 +1,189 @@
+"""Programs for SimGrid: the bytes of a run on ranks, the flops of the plan, and the times of an
+interpreter of our own and of SimGrid itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from mpi_fake import good, on_ranks
+from oracles.replay import flops, read, replayed, sent
+
+import hetsched as hs
+
+pytestmark = pytest.mark.usefixtures("fake_ranks")
+METHODS = ("best", "columns", "rectangles", "layers")
+
+
+def complete(times, seed=0, cost=1.0):
+    links = cost * np.random.default_rng(seed).uniform(0.5, 2.0, (len(times), len(times)))
+    np.fill_diagonal(links, 0.0)
+    return hs.Platform.complete(times, links)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("replay")
+
+
+@settings(max_examples=40)
+@given(
+    sizes=st.tuples(*[st.sampled_from([1, 2, 7, 24, 60, 300])] * 3),
+    times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),
+    method=st.sampled_from(METHODS),
+    dtype=st.sampled_from(["float32", "float64", "complex128"]),
+    linked=st.booleans(),
+)
+def test_bytes_of_ranks_and_flops_of_the_plan(pools, folder, sizes, times, method, dtype, linked):
+    m, n, k = sizes
+    platform = complete(times) if linked else hs.Platform.star(times)
+    try:
+        plan = hs.plan_matmul(m, n, k, platform, method=method, dtype=dtype)
+    except hs.InfeasibleError:  # fewer blocks than workers
+        assume(False)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    np.testing.assert_allclose(flops(programs), plan.flops, rtol=1e-12)
+    np.testing.assert_allclose(speeds, 1e9 / plan.cycle_times)
+    size = len(times)
+    A, B = np.ones((m, k), dtype), np.ones((k, n), dtype)
+
+    def zones(X):
+        call = lambda r: hs.mpi.scatter(r, *((X, plan) if r.rank == 0 else (None, None)))  # noqa: E731
+        return good(on_ranks(size, call)[0])
+
+    a, b = zones(A), zones(B)
+    found, bytes_sent = on_ranks(
+        size, lambda r: hs.mpi.matmul(r, a[r.rank], b[r.rank], plan, pool=pools[r.rank])
+    )
+    good(found)
+    out = sent(programs)
+    assert [sum(out[i, j] for j in range(size)) for i in range(size)] == bytes_sent.tolist()
+    end = replayed(speeds, bandwidth, programs)
+    alone = (plan.flops * plan.cycle_times).max(initial=0.0) / 1e9
+    assert end >= alone * (1 - 1e-9)
+    if not linked:  # messages take no time
+        assert end <= alone * (1 + 1e-6) + 1e-9
+
+
+@st.composite
+def wavefronts(draw):
+    axis = draw(st.integers(0, 1))
+    return hs.wavefront(
+        draw(st.integers(1, 9)),
+        draw(st.integers(1, 9)),
+        draw(st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4)),
+        mask=["W", "N", *(["SW" if axis else "NE"] if draw(st.booleans()) else [])],
+        axis=axis,
+        order=draw(st.sampled_from(["across", "along"])),
+        method=draw(st.sampled_from(["panels", "cyclic"])),
+    )
+
+
+@given(wavefronts(), st.integers(0, 9), st.integers(0, 9))
+def test_makespan_and_bytes_of_a_wavefront(pools, folder, plan, more_rows, more_cols):
+    """Messages take no time, so the makespan is the plan's."""
+    shape = plan.shape[0] + more_rows, plan.shape[1] + more_cols
+    hs.mpi.save_replay(plan, folder, shape=shape)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6)
+    tiles = plan.counts * plan.shape[1 - plan.axis]
+    np.testing.assert_allclose(flops(programs), 1e9 * tiles)
+    size, image = len(plan.names), np.ones(shape)
+    zones = good(
+        on_ranks(
+            size,
+            lambda r: hs.mpi.scatter(r, *((image, plan) if r.rank == 0 else (None, None))),
+        )[0]
+    )
+    stencil = hs.Stencil([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 0]])
+    found, bytes_sent = on_ranks(
+        size, lambda r: hs.mpi.sweep(r, plan, zones[r.rank], stencil, pool=pools[r.rank])
+    )
+    good(found)
+    out = sent(programs)
+    assert [sum(out[i, j] for j in range(size)) for i in range(size)] == bytes_sent.tolist()
+
+
+def test_a_border_over_a_slow_link(folder):
+    """Two rows and two columns of tiles, by hand: a border takes 5, and a tile 1."""
+    plan = hs.wavefront(2, 2, [1.0, 1.0], method="cyclic")
+    hs.mpi.save_replay(plan, folder, shape=(20, 2), links=5e9 / 10, itemsize=1)
+    # the first border leaves at 1, and the second one at 2: they share the link until 10
+    assert replayed(*read(folder)) == pytest.approx(12.0)
+
+
+def test_two_steps_ahead(folder):
+    """Eight steps of 150 layers. Rank 0 holds the columns of A for the first four, and rank 1 the
+    columns for the last four. Each has all rows of its columns of B."""
+    plan = hs.plan_matmul(40, 40, 1200, complete([1.0, 1.0]), method="columns")
+    hs.mpi.save_replay(plan, folder)
+    letters = {"irecv": "r", "wait": "w", "compute": "c"}
+    found = [
+        "".join(letters.get(x[0], "") for x in actions if x[0] != "wait" or int(x[1]) != rank)
+        for rank, actions in enumerate(read(folder)[2])
+    ]
+    assert sorted(found) == sorted(["ccrcrcrwcrwcwcwc", "rrrwcrwcwcwccccc"])
+
+
+def test_the_interpreter_by_hand(folder):
+    """Two ranks: two messages share a link of 10 bytes per second, while the receiver computes."""
+    programs = [
+        ["init", "isend 1 0 30", "isend 1 1 10", "wait 0 1 1", "compute 8", "wait 0 1 0"],
+        ["init", "irecv 0 0 30", "irecv 0 1 10", "compute 1", "wait 0 1 0", "compute 3"],
+    ]
+    actions = [[line.split() for line in program] for program in programs]
+    # the small one ends at 2 s, the large one at 4 s
+    assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "wavefront"])
+@pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
+def test_simgrid_finds_the_same_time(tmp_path, method, cost):
+    if shutil.which("smpirun") is None:
+        pytest.skip("no smpirun: install libsimgrid-dev")
+    platform = complete([3000.0, 5000.0, 8000.0, 2000.0], 1, cost)
+    if method == "wavefront":
+        plan, options = hs.wavefront(9, 40, platform), {"shape": (900, 800)}
+        options["links"] = 100.0 * platform.links
+    else:
+        plan, options = hs.plan_matmul(300, 280, 320, platform, method=method), {}
+    command = hs.mpi.save_replay(plan, tmp_path, **options)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    (found,) = re.findall(r"Simulation time (\S+)", done.stderr)
+    np.testing.assert_allclose(float(found), replayed(*read(tmp_path)), rtol=1e-4, atol=1e-6)
+
+
+def test_errors(tmp_path):
+    plan = hs.plan_matmul(30, 30, 30, hs.Platform.star([1.0, 2.0]))
+    with pytest.raises(TypeError, match="plan must be a plan of plan_matmul or wavefront, got"):
+        hs.mpi.save_replay(hs.distribute(3, [1.0]), tmp_path)
+    with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
+        hs.mpi.save_replay(plan, tmp_path, shape=(30, 30))
+    with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
+        hs.mpi.save_replay(plan, tmp_path, links=0.0)
+    tiles = hs.wavefront(3, 3, [1.0, 2.0])
+    for options, kind, words in [
+        ({}, ValueError, "shape must be given for a Wavefront"),
+        ({"shape": (2, 9)}, ValueError, "plan has 3 x 3 tiles, the image only 2 x 9"),
+        ({"shape": (9,)}, ValueError, "shape"),
+        ({"shape": (9, 9.5)}, ValueError, r"shape\[1\]"),
+        ({"shape": (9, 9), "itemsize": 0}, ValueError, "itemsize"),
+        ({"shape": (9, 9), "links": np.zeros((3, 3))}, ValueError, "links"),
+        ({"shape": (9, 9), "links": -1.0}, ValueError, "links"),
+    ]:
+        with pytest.raises(kind, match=words):
+            hs.mpi.save_replay(tiles, tmp_path, **options)
+    with pytest.raises(FileNotFoundError):
+        hs.mpi.save_replay(plan, tmp_path / "none")
+    with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan is for one machine"):
+        hs.mpi.save_replay(pool.plan(300, 300, 300), tmp_path)
+    assert not list(tmp_path.iterdir())
