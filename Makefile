@@ -156,10 +156,11 @@ build/reproduction/reproduction.html: $(VENV)/installed-test $(wildcard hetsched
 	@mkdir -p $(@D)
 	$(BIN)/hetsched reproduce -q all -o $@
 
+PYTHON_FILES := hetsched tests benchmarks examples tools $(wildcard docs/*.py)
 lint: $(VENV)/installed-test
 	$(BIN)/lint-imports
-	$(BIN)/ruff check hetsched tests benchmarks examples
-	$(BIN)/ruff format --check hetsched tests benchmarks examples
+	$(BIN)/ruff check $(PYTHON_FILES) docs/gallery
+	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]')
 	$(BIN)/mypy
 	@$(BIN)/cmake -S . -B build/tidy -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=Debug \

@@ -1,4 +1,6 @@
-"""Pages of the C headers, one for each, in docs/c-api: their comments, and their declarations as objects of Sphinx's C domain.
+"""Pages of the C headers, one for each, in docs/c-api.
+
+They have the comments, and the declarations as objects of Sphinx's C domain.
 
 `conf.py` writes them before the site is built.
 """
@@ -11,18 +13,23 @@ from typing import NamedTuple
 
 INCLUDE = Path(__file__).parents[1] / "csrc" / "include"
 #: In the order of the umbrella header; export.h has only what compilers need.
-TOPICS: list[str] = re.findall(r'^#include "hetsched/(\w+)\.h"', (INCLUDE / "hetsched.h").read_text(encoding="utf-8"), re.M)
+TOPICS: list[str] = re.findall(
+    r'^#include "hetsched/(\w+)\.h"', (INCLUDE / "hetsched.h").read_text(encoding="utf-8"), re.M
+)
 
 _ITEM = re.compile(
-    r"(?P<comment>^/\*.*?\*/)|(?P<macro>^\#.*?(?<!\\)$)|(?P<guard>^HS_C_(?:BEGIN|END)$)|(?P<code>^\S.*?;[^\n]*$)", re.M | re.S
+    r"(?P<comment>^/\*.*?\*/)|(?P<macro>^\#.*?(?<!\\)$)|(?P<guard>^HS_C_(?:BEGIN|END)$)|(?P<code>^\S.*?;[^\n]*$)",
+    re.M | re.S,
 )
 _MACRO = re.compile(r"#define (?!\w+_H$)\w+")
 _ROW = re.compile(r"^ {2,}(?P<name>\S+(?:,? \S+)*?) {2,}(?P<text>\S.*)$")
-_CODE = re.compile(r"`[^`]+`|\b(?:hs|HS|HETSCHED)_\w+(?:\(\))?|\bNULL\b|\b\w+(?:\[[^\[\]]*\])+|\b[a-z]+_[a-z_]+\b")
+_CODE = re.compile(
+    r"`[^`]+`|\b(?:hs|HS|HETSCHED)_\w+(?:\(\))?|\bNULL\b|\b\w+(?:\[[^\[\]]*\])+|\b[a-z]+_[a-z_]+\b"
+)
 
 
 class Item(NamedTuple):
-    """A comment with what it is above: several declarations, or none of a comment that stands alone."""
+    """A comment and the declarations below it; none if the comment stands alone."""
 
     comment: str
     code: list[str]
@@ -34,13 +41,17 @@ def items(header: str) -> list[Item]:
     position = 0
     while match := _ITEM.search(header, position):
         text = match[0]
-        if match["code"] and text.count("{") > text.count("}"):  # a struct or an enum goes on to its brace
+        if match["code"] and text.count("{") > text.count(
+            "}"
+        ):  # a struct or an enum goes on to its brace
             text = header[match.start() : header.index("\n}", match.start()) + 1]
             text += header[match.start() + len(text) :].split("\n", 1)[0]
         apart = header[position : match.start()].count("\n") > 1
         position = match.start() + len(text)
         if match["comment"]:
-            found.append(Item("\n".join(line.removeprefix(" *") for line in text[2:-2].splitlines()), []))
+            found.append(
+                Item("\n".join(line.removeprefix(" *") for line in text[2:-2].splitlines()), [])
+            )
         elif match["code"] or _MACRO.match(text):
             if not found or (apart and found[-1].code):
                 found.append(Item("", []))
@@ -52,7 +63,10 @@ def prose(text: str) -> str:
     """A line of a comment as Markdown: identifiers as code, all else as it stands."""
     out, last = [], 0
     for match in _CODE.finditer(text):
-        out += [re.sub(r"([\\`*_{}\[\]<>$|#~^])", r"\\\1", text[last : match.start()]), f"`{match[0].strip('`')}`"]
+        out += [
+            re.sub(r"([\\`*_{}\[\]<>$|#~^])", r"\\\1", text[last : match.start()]),
+            f"`{match[0].strip('`')}`",
+        ]
         last = match.end()
     return "".join([*out, re.sub(r"([\\`*_{}\[\]<>$|#~^])", r"\\\1", text[last:])])
 
@@ -118,14 +132,21 @@ def _shown(code: str, text: str = "") -> str:
 def contracts() -> str:
     """The umbrella header's comment: what holds for every call."""
     first = items((INCLUDE / "hetsched.h").read_text(encoding="utf-8"))[0].comment
-    return re.sub(r"^Contracts that hold everywhere$", "## Contracts that hold everywhere", markdown(first), flags=re.M)
+    return re.sub(
+        r"^Contracts that hold everywhere$",
+        "## Contracts that hold everywhere",
+        markdown(first),
+        flags=re.M,
+    )
 
 
 def write(folder: Path) -> None:
     """All pages; one that says what it said is left alone, so that it is not read again."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = "\n".join(TOPICS)
-    index = f"# C API\n\n{contracts()}\n\n## Headers\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    index = (
+        f"# C API\n\n{contracts()}\n\n## Headers\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    )
     for name, text in {"index": index, **{topic: page(topic) for topic in TOPICS}}.items():
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:

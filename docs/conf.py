@@ -27,8 +27,8 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-# What the gallery is made of is not a page. The C pages and the notebooks are written below, the pages of Python by autosummary.
-# The gallery's own notebooks are downloads.
+# The sources of the gallery are not pages. The C pages and the notebooks are written below, the
+# pages of Python by autosummary. The gallery's own notebooks are downloads.
 exclude_patterns = ["gallery", "_templates", "**/.ipynb_checkpoints", "auto_gallery/**.ipynb"]
 templates_path = ["_templates"]
 
@@ -37,7 +37,8 @@ myst_fence_as_directive = ["math"]  # as on GitHub
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # pages of notebooks show the stored outputs; tests run them
 
-# MathJax is one file of the site, so that formulas need no network. It draws with SVG, which needs no fonts.
+# MathJax is one file of the site, so that formulas need no network. It draws with SVG, which needs
+# no fonts.
 mathjax_path = "tex-svg.js"
 mathjax3_config = {"svg": {"scale": 0.9}}  # as large as the text around
 

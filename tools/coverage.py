@@ -1,8 +1,8 @@
-"""Writes docs/coverage.md: what the tests reach of csrc, those in C and those in Python together (make coverage).
+"""Writes docs/coverage.md: what all tests in C and in Python reach of csrc (make coverage).
 
-With --page from the counts of the last run. Whether tests pass is for make test to say: here one that fails counts too.
-Lines of the executors that nothing reaches have their reasons in tools/unreached.toml; the page is written in any case, and the
-exit status is 1 where a line has no reason, or a reason no line.
+With --page it takes the counts of the last run. A test that fails counts too: `make test` reports
+failures. tools/unreached.toml gives the reasons for lines of the executors that no test reaches.
+The page is written in any case. The exit status is 1 if a line has no reason, or a reason no line.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ BUILDS = {  # of their own folders: counters of two builds do not mix
     "coverage-ctest": ["-DHETSCHED_TESTS=ON"],
     "coverage-ext": ["-DSKBUILD=ON", f"-DPython_EXECUTABLE={sys.executable}"],
 }
-# Not run: tests of the Python around the engine, in programs of their own that have the usual engine, or of what is beside it.
+# Not run: tests of the Python around the engine, and tests in programs that have the usual engine.
 LEFT_OUT = [
-    "cli", "docs", "export", "files", "fuzz", "hwloc", "import", "interrupted_planners", "notebooks", "peers", "platform", "plot",
-    "relations", "reproduce", "reproduce_layers", "reproduce_mesh", "reproduce_rings", "reproduce_static", "scarce", "simgrid",
-    "topology",
+    "cli", "docs", "export", "files", "fuzz", "hwloc", "import", "interrupted_planners",
+    "notebooks", "peers", "platform", "plot", "relations", "reproduce", "reproduce_layers",
+    "reproduce_mesh", "reproduce_rings", "reproduce_static", "scarce", "simgrid", "topology",
 ]  # fmt: skip
 LEFT_OUT_NAMES = ["interrupt", "ctrl_c", "process", "killed", "fork", "docs", "peak", "plot"]
 
@@ -53,7 +53,11 @@ def run() -> None:
     tests, extension = map(build, BUILDS)
     say(BIN / "ctest", "--test-dir", tests, "-j2", "--output-on-failure", check=False)
     (library,) = (extension / "hetsched" / "_engine").glob("_hetsched*.so")
-    ignored = [f"--ignore={path}" for path in (ROOT / "tests").rglob("test_*.py") if path.stem.removeprefix("test_") in LEFT_OUT]
+    ignored = [
+        f"--ignore={path}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if path.stem.removeprefix("test_") in LEFT_OUT
+    ]
     say(
         sys.executable, "-m", "pytest", "-p", "instrumented", "-q", "-n", "2", "--dist", "loadfile",
         "-k", f"not ({' or '.join(LEFT_OUT_NAMES)})", *ignored,
@@ -67,13 +71,20 @@ def measured() -> dict[str, list[Line]]:
     words += " --gcov-ignore-errors=no_working_dir_found --merge-mode-functions=merge-use-line-min"
     folders = [f"build/{name}" for name in BUILDS]
     report = subprocess.run(
-        [sys.executable, "-m", "gcovr", *words.split(), *folders], cwd=ROOT, check=True, capture_output=True, text=True
+        [sys.executable, "-m", "gcovr", *words.split(), *folders],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return {file["file"]: file["lines"] for file in json.loads(report.stdout)["files"]}
 
 
 def merged(lines: list[Line]) -> dict[int, tuple[bool, list[bool]]]:
-    """Number of each line: whether it is reached, and which of its branches are. A line may be there for each function of it."""
+    """Number of each line: whether it is reached, and which of its branches are.
+
+    A line may be there once for each function that it is compiled into.
+    """
     found: dict[int, tuple[bool, list[bool]]] = {}
     for line in lines:
         reached, branches = found.get(line["line_number"], (False, []))
@@ -101,8 +112,20 @@ def table(files: dict[str, list[Line]]) -> str:
 
 
 #: Folders of csrc that run plans.
-EXECUTORS = ("kernel", "threads", "run", "product", "stack", "sweep", "factor", "spectral", "measure")
-Key = tuple[str, str]  # file and text of a line: the text, unlike the number, stays when others change
+EXECUTORS = (
+    "kernel",
+    "threads",
+    "run",
+    "product",
+    "stack",
+    "sweep",
+    "factor",
+    "spectral",
+    "measure",
+)
+Key = tuple[
+    str, str
+]  # file and text of a line: the text, unlike the number, stays when others change
 
 
 def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
@@ -118,8 +141,11 @@ def unreached(files: dict[str, list[Line]]) -> dict[Key, list[int]]:
 
 
 def reasons() -> list[dict]:
-    """Each with its file, the texts of its lines (one that occurs twice is there twice), why they are not reached, and whether
-    some may be: on another machine, or where the turns of threads fall otherwise."""
+    """Each with its file, the texts of its lines, why they are not reached, whether some may be.
+
+    A text that occurs twice is there twice. A line may be reached on another machine, or if threads
+    take turns in another order.
+    """
     return tomllib.loads(REASONS.read_text(encoding="utf-8"))["unreached"]
 
 
@@ -147,7 +173,13 @@ def judged(found: dict[Key, list[int]]) -> tuple[list[str], list[str]]:
                 wrong.append(f"reached, or gone, but judged: {reason['file']}: {text}")
             del there[:count]
         if numbers:
-            rows.append((reason["file"], min(numbers), f"| {reason['file']} | {ranges(numbers)} | {reason['why'].strip()} |"))
+            rows.append(
+                (
+                    reason["file"],
+                    min(numbers),
+                    f"| {reason['file']} | {ranges(numbers)} | {reason['why'].strip()} |",
+                )
+            )
     for (name, text), numbers in left.items():
         wrong += [f"not judged: {name}:{n}: {text}" for n in numbers]
         rows += [(name, n, f"| {name} | {n} | **not judged** |") for n in numbers]
@@ -159,23 +191,35 @@ def main() -> None:
         run()
     files = measured()
     rows, wrong = judged(unreached(files))
-    from_ = f"""Written by `make coverage` (gcc -Og, gcovr) from a run of all tests in C and of these in Python together:
-{", ".join(sorted(ran()))}. The others run the engine from programs of their own,
-test what is beside it, or repeat what these reach; left out are also
-tests with one of these words in their names: {", ".join(LEFT_OUT_NAMES)}."""
+    from_ = f"""Written by `make coverage` (gcc -Og, gcovr) from a run of all tests in C and of
+these in Python together: {", ".join(sorted(ran()))}.
+The others run the engine from programs of their own, test what is beside it, or repeat what these
+reach; left out are also tests with one of these words in their names:
+{", ".join(LEFT_OUT_NAMES)}."""
     head = f"""# What the tests reach
 
-{textwrap.fill(from_, 130)}
+{textwrap.fill(from_, 100)}
 
-The build is without BLIS, on one machine, with its instruction sets: code that is not compiled there is not counted. A branch is
-one of gcc's: a line with several conditions has two for each, and code that is compiled once for each type or instruction set
-(csrc/assign, csrc/kernel) has them once for each. Counts that two threads spoil may hide a branch that was reached.
+The build is without BLIS, on one machine, with its instruction sets: code that is not compiled
+there is not counted. A branch is one of gcc's: a line with several conditions has two for each, and
+code that is compiled once for each type or instruction set (csrc/assign, csrc/kernel) has them once
+for each. Counts that two threads spoil may hide a branch that was reached.
 """
     exec_ = """## Lines of the executors (csrc/kernel and above) that no test reaches
 
-Each with its reason (tools/unreached.toml, by the text of the line); `make coverage` fails where a line has none.
+Each with its reason (tools/unreached.toml, by the text of the line); `make coverage` fails if a
+line has none.
 """
-    parts = [head, table(files), "", exec_, "| File | Lines | Why |", "| --- | --- | --- |", *rows, ""]
+    parts = [
+        head,
+        table(files),
+        "",
+        exec_,
+        "| File | Lines | Why |",
+        "| --- | --- | --- |",
+        *rows,
+        "",
+    ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     sys.exit("\n".join(wrong) or None)
 

@@ -1,6 +1,6 @@
 """Writes the table of docs/machines.md from the files that `hetsched bench -o` wrote:
 
-    python tools/machines.py
+python tools/machines.py
 """
 
 import json
