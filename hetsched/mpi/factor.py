@@ -29,7 +29,7 @@ from .grid import Grid
 from .kinds import wrong_kind
 from .loop import Loop
 from .ranks import Ranks
-from .record import Clock, Record, on_one_clock, synchronised
+from .record import Clock, Record, from_when_sent, on_one_clock, synchronised
 from .windows import Array, touched
 from .work import ColumnWork, GridWork, Side, Work
 
@@ -507,7 +507,7 @@ class _Run:
         found = self._ranks.gather((self.record.events, *clocks))
         if self._given is None:
             return None
-        steps, _ = on_one_clock(found, self._start)
+        steps = from_when_sent(on_one_clock(found, self._start)[0])
         plan, job = self._given.plan, self._job
         if plan is None:  # the matrix is empty
             return Trace.from_steps(

@@ -101,14 +101,16 @@ class Panels:
                 using.append(await self._make(k + 1, data, arrived))
                 right += 1
             if right < len(own):
-                await all_of(arrived)
+                with self._record.waiting("the matrix"):
+                    await all_of(arrived)
                 using.append(loop.compute(partial(self._update, k, data, right, len(own))))
             loop.spawn(self._release(k, using))
 
     async def _make(self, k: int, data: Bytes | None, arrived: Sequence[Waiting]) -> Waiting:
         """Update block k by the panel before it, and factor it."""
         memory = await self._room[k]
-        await arrived[self._place[k]]
+        with self._record.waiting("the matrix"):
+            await arrived[self._place[k]]
         job = self._loop.compute(partial(self._head, k, data, memory))
         self._loop.spawn(self._send(k, memory, job))
         return job

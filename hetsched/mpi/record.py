@@ -17,6 +17,7 @@ _CLOCK = TAG  # tag of clock readings; products use larger tags
 FIRST = TAG + 1
 
 Recorded = tuple[str, float, float, str]
+Step = tuple[int, str, float, float, str]
 
 
 class Clock(NamedTuple):
@@ -115,9 +116,23 @@ def root_time(first: Clock, last: Clock, start: float) -> Callable[[float], floa
     return lambda own: max(own - first.offset - drift * (own - first.at) - start, 0.0)
 
 
+def from_when_sent(steps: list[Step]) -> list[Step]:
+    """The steps, with transfers of panels that begin when the owner has factored the panel.
+
+    A rank records them from when it was ready to receive, and so waited for the owner.
+    """
+    made = {what: end for _, kind, _, end, what in steps if kind == "compute"}
+    found = []
+    for rank, kind, start, end, what in steps:
+        panel = what.partition(" from rank ")[0]
+        sent = min(made.get(panel, start), end) if kind == "transfer" else start
+        found.append((rank, kind, max(start, sent), end, what))
+    return found
+
+
 def on_one_clock(
     records: Sequence[tuple[list[Recorded], Clock, Clock]], start: float
-) -> tuple[list[tuple[int, str, float, float, str]], float]:
+) -> tuple[list[Step], float]:
     """All events in seconds since `start` of the root's clock, and the largest clock error."""
     steps = []
     for rank, (events, first, last) in enumerate(records):

@@ -642,7 +642,6 @@ class _Run:
         """The ring, padded with -1, and the counts, for the steps from `now` on. At the root."""
         plan, p, itemsize = self._current, self._loop.size, self._dtype.itemsize
         rows, cols = plan.shape
-        rows, cols = plan.shape
         members = Members(
             cycle_times, plan.links, plan.names, plan.unit, plan.latencies, plan.overheads
         )

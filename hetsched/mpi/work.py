@@ -92,7 +92,8 @@ class ColumnWork:
         await work.run(pivots, b)
 
     async def gather(self, out: Array | None) -> None:
-        await self._moves.gather(self._local, out)
+        with self._side.record.waiting("the result"):
+            await self._moves.gather(self._local, out)
 
 
 class GridWork:
@@ -112,7 +113,8 @@ class GridWork:
 
     async def factor(self, a: Array | None) -> NDArray[np.int32] | None:
         _, pool, root, record, done = self._side
-        await self._moves.scatter(a)
+        with record.waiting("the matrix"):
+            await self._moves.scatter(a)
         if self._lower:
             await GridCholesky(self._mail, self._blocks, pool, record, done).run()
             return None
@@ -126,7 +128,8 @@ class GridWork:
         await work.run(pivots, b)
 
     async def gather(self, out: Array | None) -> None:
-        await self._moves.gather(out)
+        with self._side.record.waiting("the result"):
+            await self._moves.gather(out)
 
 
 # ---- matrices that the ranks hold already --------------------------------------------------------

@@ -510,6 +510,9 @@ def test_trace():
                 if e.kind == "transfer" and e.worker == rank and e.what.startswith(f"panel {k} ")
             ]
             assert len(came) == (rank != owner and rank in plan.owner[k + 1 :])
+    made = {event.what: event.end for event in computed}
+    came = [event for event in trace.events if event.kind == "transfer"]
+    assert all(e.start >= min(made[e.what.partition(" from")[0]], e.end) for e in came)
     bare = hs.lu_pattern(5, [3, 5, 8])
     assert lu_on_ranks(a, 3, plan=bare, block=block, trace=True)[0][0][1].predicted is None
     whole = hs.plan_lu(n, n, platform, block=block)
