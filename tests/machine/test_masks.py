@@ -199,12 +199,15 @@ omp = ctypes.CDLL({runtime!r})
 omp.omp_get_num_places()
 BEFORE = tasks()
 bound = os.sched_getaffinity(0)
-tell([hs.topology().cpus, *look(), look(hs.Pool(3))[1], os.sched_getaffinity(0) == bound])
+own, both = sorted(bound), [[{ONE}], [{OTHER}]]
+pinned = settled([own, both], hs)[1]
+unpinned = settled([own, sorted([*both, *[{CPUS}] * 3])], hs.Pool(3))[1]
+tell([hs.topology().cpus, pinned, unpinned, os.sched_getaffinity(0) == bound])
 """
-    ((cpus, _, found, unpinned, stays),) = results(code, LD_PRELOAD=runtime, **binding)
+    ((cpus, pinned, unpinned, stays),) = results(code, LD_PRELOAD=runtime, **binding)
     assert cpus == 2
-    assert found == [[ONE], [OTHER]]
-    assert sorted(unpinned) == sorted([[ONE], [OTHER], *[CPUS] * 3])
+    assert pinned == [[ONE], [OTHER]]
+    assert unpinned == sorted([[ONE], [OTHER], *[CPUS] * 3])
     assert stays
 
 
