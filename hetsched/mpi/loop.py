@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 _SPIN = 1e-4  # seconds without an event before the loop sleeps
 # shortest and longest sleep in seconds; between them, this fraction of the time without an event
-_NAP, _LONGEST, _SHARE = 5e-5, 5e-3, 0.005
+_NAP, _LONGEST, _SHARE = 5e-5, 5e-3, 0.05
 _IDLE = 0.1  # seconds of sleep on a transport that wakes the loop at every event
 _PART = 1 << 30  # bytes of a message; a longer array is sent as several messages
 _PATIENCE = 5.0  # seconds that the ranks have to end together after an error
