@@ -227,7 +227,8 @@ class WavefrontRun:
             for tiles in stretches(self._length, chunk.width, plan.reach, plan.order):
                 row, line = tiles[0]
                 if chunk.before is not None and line == 0:
-                    await self._until_arrived(chunk, min(row + plan.reach, self._length - 1))
+                    with self._record.waiting(f"border {chunk.first}"):
+                        await self._until_arrived(chunk, min(row + plan.reach, self._length - 1))
                 if len(under_way) == AHEAD:
                     await under_way.popleft()
                 done = loop.compute(partial(self._do, chunk, tiles))
