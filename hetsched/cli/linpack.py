@@ -49,8 +49,8 @@ def add_parser(commands: Any) -> None:
         default=MAPS[0],
         help=(
             "owners: square blocks for unequal speeds (grid), square blocks in a block-cyclic grid"
-            " (cyclic), block columns (columns), or cyclic if the speeds differ by at most 10%% and"
-            " grid otherwise (auto, the default)"
+            " (cyclic), block columns (columns), or columns on at most 4 ranks, on more cyclic if"
+            " the speeds differ by at most 10%% and grid otherwise (auto, the default)"
         ),
     )
     parser.set_defaults(command=_linpack)

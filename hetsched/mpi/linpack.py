@@ -30,6 +30,7 @@ from .work import grid_lu_held, grid_solve_held, lu_held, solve_held
 MAPS = ("auto", "grid", "cyclic", "columns")
 LIMIT = 16.0  # residuals below it pass
 BLOCK = 128
+_FEW = 4  # ranks: with 2 and 4, block columns were faster in each measurement
 _EQUAL = 0.1  # speeds count as equal if the slowest is slower than the fastest by at most this
 _GIGA = 1e9
 _EPS = 2.0**-53  # of a rounding; the eps of HPL
@@ -97,7 +98,8 @@ def linpack(
     which : {"auto", "grid", "cyclic", "columns"}
         "grid": `lu_grid` for the measured speeds and the median cost of the root's links.
         "cyclic": the best block-cyclic grid. "columns": block columns by `lu_pattern`. "auto":
-        "cyclic" if the speeds differ by at most 10 %, else "grid".
+        "columns" on at most 4 ranks, where a step has fewer messages one after the other; on more
+        ranks "cyclic" if the speeds differ by at most 10 %, else "grid".
 
     Raises
     ------
@@ -131,7 +133,7 @@ def linpack(
 def _planned(
     count: int, block: int, which: str, times: list[float], links: list[float]
 ) -> LuGrid | LuPattern:
-    if which == "columns":
+    if which == "columns" or (which == "auto" and len(times) <= _FEW):
         return lu_pattern(count, times)
     alike = max(times) <= (1 + _EQUAL) * min(times)
     if which == "cyclic" or (which == "auto" and alike):

@@ -85,6 +85,10 @@ def test_maps(pools, monkeypatch):
         assert found.passed
         return found.plan
 
+    few = plan([1.0, 1.0, 2.0, 4.0])
+    assert isinstance(few, hs.LuPattern)
+    assert few.counts[0] > few.counts[3]
+    monkeypatch.setattr(linpack, "_FEW", 3)
     assert plan([1.0, 1.05, 1.1, 1.0]).method == "cyclic"
     unequal = plan([1.0, 1.0, 2.0, 4.0])
     assert unequal.method != "cyclic"
