@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._base.need import need
 from .._base.replace import require_replaceable
 from .._base.table import table
 from ..plots.canvas import FORMATS
@@ -29,7 +30,7 @@ def require_output(option: str, path: str) -> None:
 
 
 def require_picture(option: str, path: str, *others: str) -> None:
-    """See `require_output`. Also raise if the suffix belongs to no picture format.
+    """See `require_output`. Also raise if no picture of this suffix can be drawn.
 
     others : other suffixes that are allowed.
     """
@@ -39,13 +40,15 @@ def require_picture(option: str, path: str, *others: str) -> None:
         raise ValueError(
             f"{option} must end in {', '.join(names[:-1])} or {names[-1]}, got {path!r}"
         )
+    need("matplotlib.figure", option)
 
 
 def require_trace(option: str, path: str) -> None:
-    """See `require_output`. Also raise if the suffix belongs to no trace or picture format."""
-    require_output(option, path)
-    if Path(path).suffix not in (*_TRACES, *FORMATS):
-        raise ValueError(f"{option} must end in {', '.join((*_TRACES, *FORMATS))}, got {path!r}")
+    """See `require_output` for a trace, and `require_picture` for a picture of it."""
+    if Path(path).suffix in _TRACES:
+        require_output(option, path)
+    else:
+        require_picture(option, path, *_TRACES)
 
 
 def write_trace(trace: Trace, path: str) -> None:

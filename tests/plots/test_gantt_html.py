@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -254,7 +255,7 @@ class TestFile:
             "wait",
         ]
 
-    def test_by_name_on_the_command_line(self, tmp_path, capsys):
+    def test_by_name_on_the_command_line(self, tmp_path, capsys, monkeypatch):
         hs.distribute(78, [3, 5, 8]).save(tmp_path / "plan.json")
         assert (
             main(["simulate", str(tmp_path / "plan.json"), "--trace", str(tmp_path / "t.html")])
@@ -266,6 +267,11 @@ class TestFile:
         assert "<svg" in (tmp_path / "t.svg").read_text(encoding="utf-8")
         assert main(["simulate", plan, "--trace", str(tmp_path / "t.txt")]) != 0
         assert "--trace must end in .json, .html, .paje, .csv, .png" in capsys.readouterr().err
+        (tmp_path / "t.svg").unlink()
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        assert main(["simulate", plan, "--trace", str(tmp_path / "t.svg")]) != 0
+        assert "--trace needs matplotlib" in capsys.readouterr().err
+        assert not (tmp_path / "t.svg").exists()
 
     @pytest.mark.parametrize(
         "times", [(0.0, float("nan")), (float("nan"), 1.0), (0.0, float("inf"))]
