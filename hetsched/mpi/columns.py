@@ -18,17 +18,17 @@ SCATTER, GATHER = FIRST, FIRST + 1  # tags
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """A matrix of n columns, cut into blocks that ranks own.
+class Cut:
+    """A side of n lines, cut into blocks of lines that ranks own.
 
     Attributes
     ----------
     n : int
         At least 1.
     block : int
-        Columns of a block; the last one may have fewer.
-    owner : (b,) int array
-        The rank that owns each block.
+        Lines of a block; the last one may have fewer.
+    owner : int array
+        The rank that owns each block; its first dimension is the number of blocks along the side.
     size : int
         Number of ranks.
     """
@@ -40,20 +40,29 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """Number of blocks."""
+        """Number of blocks along the side."""
         return len(self.owner)
 
     def first(self, k: int) -> int:
-        """Column with which block k begins; n if k is the number of blocks."""
+        """Line with which block k begins; n if k is the number of blocks."""
         return min(k * self.block, self.n)
 
     def width(self, k: int) -> int:
-        """Number of columns of block k."""
+        """Number of lines of block k."""
         return self.first(k + 1) - self.first(k)
 
     def slice(self, k: int) -> slice:
-        """The columns of block k."""
+        """The lines of block k."""
         return slice(self.first(k), self.first(k + 1))
+
+    @cached_property
+    def enrolled(self) -> list[int]:
+        """The ranks that own blocks."""
+        return [int(rank) for rank in np.unique(self.owner)]
+
+
+class Columns(Cut):
+    """A matrix of n columns, cut into block columns: owner (b,)."""
 
     def panel_size(self, k: int) -> int:
         """Number of elements of the panel of block k, from its diagonal on."""
@@ -70,11 +79,6 @@ class Columns:
     def part(self, local: Array, i: int) -> Array:
         """The i-th block among the columns of a rank. Only the last block of all is narrower."""
         return local[:, i * self.block : (i + 1) * self.block]
-
-    @cached_property
-    def enrolled(self) -> list[int]:
-        """The ranks that own blocks."""
-        return sorted(set(self.owner.tolist()))
 
     @cached_property
     def routes(self) -> list[tuple[int, ...]]:

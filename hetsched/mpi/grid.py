@@ -9,14 +9,13 @@ and at most one for each block column by any other map.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import GATHER, SCATTER
+from .columns import GATHER, SCATTER, Cut
 from .loop import Loop, all_of
 from .record import Record
 from .windows import AHEAD, Array, Inbox, send_all
@@ -24,43 +23,8 @@ from .windows import AHEAD, Array, Inbox, send_all
 Index = slice | NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """A matrix of n rows and columns, cut into square blocks that ranks own.
-
-    Attributes
-    ----------
-    n : int
-        At least 1.
-    block : int
-        Rows and columns of a block; the last ones may have fewer.
-    owner : (b, b) int array
-        The rank that owns each block.
-    size : int
-        Number of ranks.
-    """
-
-    n: int
-    block: int
-    owner: NDArray[np.int32]
-    size: int
-
-    @property
-    def count(self) -> int:
-        """Number of blocks along a side."""
-        return len(self.owner)
-
-    def first(self, k: int) -> int:
-        """Row with which block row k begins; n if k is the number of blocks."""
-        return min(k * self.block, self.n)
-
-    def width(self, k: int) -> int:
-        """Number of rows of block row k, and of columns of block column k."""
-        return self.first(k + 1) - self.first(k)
-
-    def slice(self, k: int) -> slice:
-        """The rows of block row k, and the columns of block column k."""
-        return slice(self.first(k), self.first(k + 1))
+class Grid(Cut):
+    """A matrix of n rows and columns, cut into square blocks: owner (b, b)."""
 
     def lines(self, blocks: Sequence[int]) -> NDArray[np.intp]:
         """The rows of these block rows."""
@@ -86,11 +50,6 @@ class Grid:
             return slice(start, start + self.extent(some))
         found = ((at * self.block)[:, None] + np.arange(self.block)).ravel()
         return found[: self.extent(some)]
-
-    @cached_property
-    def enrolled(self) -> list[int]:
-        """The ranks that own blocks."""
-        return [int(rank) for rank in np.unique(self.owner)]
 
     @cached_property
     def last_column(self) -> NDArray[np.intp]:
