@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,13 +205,9 @@ def _timed(
     used = max(min(height, _SAMPLE // width), 1)
 
     def measured() -> list[float]:
-        array, box, best = np.ones((used, width), dtype), (0, 0, used, width), np.inf
-        ranks.gather(None)
-        for _ in range(4):
-            start = time.perf_counter()
-            update(pool, array, stencil, box, engine.Poll())
-            best = min(best, time.perf_counter() - start)
-        return ranks.gather(best * height / used)
+        array, box = np.ones((used, width), dtype), (0, 0, used, width)
+        found = pools.timed(ranks, lambda: update(pool, array, stencil, box, engine.Poll()))
+        return [float(np.median(own)) * height / used for own in found]
 
     key = "sweep", dtype, stencil.rule, stencil.used.tobytes(), len(pool), height, width
     times = ranks.kept(key, measured)
