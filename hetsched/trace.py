@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -201,7 +202,7 @@ class Trace(Frozen, Drawn):
                 if event.kind != "wait":
                     busy.append(event)
                     continue
-                what = event.what.rstrip(" 0123456789")
+                what = _NUMBER.sub("", event.what)
                 name = f"wait for {what}" if what else "wait"
                 sums = found.setdefault(name, [0.0] * len(self.workers))
                 sums[worker] += event.end - event.start
@@ -372,6 +373,9 @@ def cores_text(trace: Trace) -> str:
     had = sum(s * t for s, t in zip(trace.core_share, times, strict=True))
     share = had / sum(times) if sum(times) > 0.0 else 1.0
     return f", the workers had at most {share:.0%} of their cores" if share < _WHOLE else ""
+
+
+_NUMBER = re.compile(r" \d+$")
 
 
 def _interval(event: Event) -> tuple[float, float]:

@@ -274,7 +274,7 @@ class Product:
     async def _compute(self) -> None:
         begun = [False] * len(self._parts)
         for step, (start, end, parts, _, _) in enumerate(self._steps):
-            with self._record.waiting(f"layers {step}"):
+            with self._record.waiting(f"layers {start}"):
                 await self._ready[step]
             await self._loop.compute(lambda step=step: self._multiply(step, begun))  # type: ignore[misc]
             self._panels[step] = None
