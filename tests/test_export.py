@@ -65,7 +65,7 @@ def test_overlap_is_recognised(sequential, overlapping):
             st.sampled_from(["compute", "transfer", "wait"]),
             st.integers(0, 30),
             st.integers(0, 6),
-            st.sampled_from(["panel 3", "panel 12", "L 4", ""]),
+            st.sampled_from(["panel 3", "panel 12", "P2", ""]),
         )
     )
 )

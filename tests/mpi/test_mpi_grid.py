@@ -9,6 +9,7 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from mpi_fake import good, on_ranks
+from mpi_matrices import DTYPES, eps, multiplied_back, random_matrix
 from oracles.mpi import grid_bytes, grid_cholesky_bytes, grid_solve_bytes
 
 import hetsched as hs
@@ -20,29 +21,8 @@ from hetsched.mpi.record import Record
 from hetsched.mpi.tournament import exchanges
 from hetsched.mpi.work import grid_lu_held, grid_solve_held
 
-DTYPES = ("float32", "float64", "complex64", "complex128")
 MOST = 5
 POOLS = [hs.Pool(1) for _ in range(MOST)]
-
-
-def random_matrix(rng, shape, dtype):
-    x = rng.standard_normal(shape)
-    if np.dtype(dtype).kind == "c":
-        x = x + 1j * rng.standard_normal(shape)
-    return x.astype(dtype)
-
-
-def multiplied_back(lu, piv):
-    """P^T L U, one exchange after the other."""
-    n = len(piv)
-    a = (np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)) @ np.triu(lu)
-    for i in range(n - 1, -1, -1):
-        a[[i, piv[i]]] = a[[piv[i], i]]
-    return a
-
-
-def eps(dtype):
-    return np.finfo(dtype).eps
 
 
 @st.composite

@@ -11,6 +11,7 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpi_fake import on_ranks
+from mpi_matrices import DTYPES, eps, multiplied_back, random_matrix
 from oracles.mpi import cholesky_bytes, lu_bytes, solve_bytes
 
 import hetsched as hs
@@ -20,17 +21,9 @@ from hetsched.mpi.factor import default_block, run_cholesky, run_lu, run_solve
 from hetsched.mpi.work import lu_held, solve_held
 from hetsched.platform import Unit
 
-DTYPES = ("float32", "float64", "complex64", "complex128")
 MOST = 4
 POOLS = [hs.Pool(1) for _ in range(MOST)]
 PROGRAM = Path(__file__).with_name("mpi_cases_lu.py")
-
-
-def random_matrix(rng, shape, dtype):
-    x = rng.standard_normal(shape)
-    if np.dtype(dtype).kind == "c":
-        x = x + 1j * rng.standard_normal(shape)
-    return x.astype(dtype)
 
 
 def stored(a, how):
@@ -70,19 +63,6 @@ def good(found, root):
             raise result
         assert rank == root or result is None
     return found[root]
-
-
-def multiplied_back(lu, piv):
-    """P^T L U, one exchange after the other."""
-    n = len(piv)
-    a = (np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)) @ np.triu(lu)
-    for i in range(n - 1, -1, -1):
-        a[[i, piv[i]]] = a[[piv[i], i]]
-    return a
-
-
-def eps(dtype):
-    return np.finfo(dtype).eps
 
 
 @st.composite
