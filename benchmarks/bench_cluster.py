@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import cluster_port
+import cluster_profile
+import cluster_ring
 import cluster_star
 import peer_scalapack
 from cluster import Cluster, ClusterError, Host, version_of
@@ -40,6 +42,7 @@ PLATFORMS = {"equal": (0.25, 0.25, 0.25, 0.25), "1 : 4": (0.4, 0.4, 0.1, 0.1)}
 BLOCKS = (64, 128, 256)
 SQUARE = 128  # side of hetsched's square blocks in LU
 PARTS = (2, 4, 8)  # of a side, of Dask's blocks
+PARTS_OF_RUN = ("dense", "star", "port", "profile", "ring")
 KINDS = {"product": 2.0, "lu": 2.0 / 3.0}
 _PORT = 8786
 
@@ -263,7 +266,7 @@ def machine(given: argparse.Namespace) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--parts", nargs="*", choices=["dense", "star", "port"], default=["dense", "star", "port"]
+        "--parts", nargs="*", choices=PARTS_OF_RUN, default=["dense", "star", "port"]
     )
     parser.add_argument(
         "--stars", nargs="*", default=[], help="platforms of cluster_star.py; all without"
@@ -296,6 +299,10 @@ def main() -> None:
     parts = {
         "dense": dense,
         "port": lambda _: cluster_port.port(on_ranks),
+        "profile": lambda given: cluster_profile.profile(
+            on_ranks, [(name, PLATFORMS[name]) for name in given.platforms], given.n, given.rounds
+        ),
+        "ring": lambda given: cluster_ring.ring(on_ranks, given.n, given.rounds),
         "star": lambda given: cluster_star.star(
             on_ranks, given.star_rounds, given.stars, given.methods
         ),

@@ -19,6 +19,7 @@ import hetsched as hs
 
 Job = dict[str, Any]
 COMM = MPI.COMM_WORLD
+STENCIL_FLOPS, GIGA = 6.0, 1e9  # the former of an element
 POOL = hs.Pool(1)  # a fraction of a core is one worker
 
 
@@ -238,6 +239,114 @@ def lu(job: Job) -> Job:
     return {"seconds": times, "method": method}
 
 
+def shares_of(trace: Any) -> dict[str, float]:
+    """Shares of the makespan, in the mean over the ranks."""
+    times = trace.profile().items()
+    return {what: float(np.mean(spent)) / trace.makespan for what, spent in times}
+
+
+def profile(job: Job) -> Job:
+    """Seconds and shares of each kind of run: the medians of the rounds. Matrices at the root.
+
+    cpu is the CPU time of a rank over what its quota allows.
+    """
+    n, block = job["n"], job["block"]
+    a, b = operands(n, 2)
+    times = [1.0 / rate for rate in job["gflops"]]
+    platform = hs.Platform.star(times, unit=hs.Unit.gigaflop())
+    by_rates = {"platform": platform, "pool": POOL, "trace": True}
+    square = {"block": block, "pool": POOL, "trace": True}
+    grid = hs.lu_grid(-(-n // block), times)
+    calls = {
+        "product": lambda: hs.mpi.matmul(COMM, a, b, **by_rates),
+        "LU, block columns": lambda: hs.mpi.lu_factor(COMM, a, **by_rates),
+        "LU, square blocks": lambda: hs.mpi.lu_factor(COMM, a, grid, **square),
+    }
+    found: Job = {}
+    for name, call in calls.items():
+        seconds, cpu, shares = [], [], []
+        for _ in range(job["rounds"]):
+            COMM.Barrier()
+            spent = time.process_time()
+            trace = call()[-1]
+            used = COMM.gather(time.process_time() - spent)
+            if COMM.rank == 0:
+                seconds.append(trace.makespan)
+                cpu.append(float(np.mean(used / (trace.makespan * np.array(job["cpu"])))))
+                shares.append(shares_of(trace))
+        if COMM.rank == 0:
+            names = dict.fromkeys(what for each in shares for what in each)
+            median = {
+                what: float(np.median([each.get(what, 0.0) for each in shares])) for what in names
+            }
+            found[name] = {
+                "seconds": float(np.median(seconds)),
+                "cpu": float(np.median(cpu)),
+                "profile": median,
+            }
+    return {"runs": found}
+
+
+def stencil_rate(job: Job) -> Job:
+    """Seconds per gigaflop of each rank with the stencil, all at once."""
+    n, steps, count = job["n"], 5, 0
+    slice_ = np.ones((n, max(n // COMM.size, 1)))
+    POOL.stencil(slice_, steps)
+    COMM.Barrier()
+    start = time.perf_counter()
+    while time.perf_counter() - start < job["seconds"]:
+        POOL.stencil(slice_, steps)
+        count += 1
+    passed = time.perf_counter() - start
+    flops = STENCIL_FLOPS * (n - 2) * slice_.shape[1] * steps * count
+    return {"cycle_times": COMM.allgather(passed * GIGA / flops)}
+
+
+def ring(job: Job) -> Job:
+    """Seconds of a step of each division, with what its plan says.
+
+    "best" knows speeds and links, "all" uses every host by its speed, and "equal" divides equally.
+    The slices are on their ranks before the steps and after them.
+    """
+    n, steps = job["n"], job["steps"]
+    work, volume = STENCIL_FLOPS * (n - 2) * n / GIGA, 8.0 * n / GIGA
+    times, links = np.array(job["cycle_times"]), np.array(job["links"])
+    workers = [hs.Worker(cycle_time, name=f"P{i}") for i, cycle_time in enumerate(times)]
+    platform = hs.Platform(workers, links, unit=hs.Unit.gigaflop())
+    plans = {"best": (hs.slice_ring(platform, work=work, volume=volume), platform)}
+    for name, alike in (("all", times), ("equal", np.ones(COMM.size))):
+        alone = hs.Platform.star(alike, unit=platform.unit)
+        plans[name] = hs.slice_ring(alike, 0.0, work, volume, "all"), alone
+    (u,) = operands(n, 1)
+    found: Job = {}
+    zones: dict[str, Any] = {}
+    for name, (plan, by) in plans.items():
+        dealt = hs.mpi.scatter(COMM, u, hs.lu_pattern(COMM.size, np.ones(COMM.size)))
+        zones[name] = hs.mpi.stencil(COMM, dealt, 8, plan=plan, platform=by, pool=POOL)
+        shares = plan.shares / plan.shares.sum()
+        costs = links if len(plan.ring) > 1 else np.zeros_like(links)
+        ends = [
+            work * shares[i] * times[i] + volume * (costs[i, k] + costs[i, j])
+            for j, i, k in zip(
+                np.roll(plan.ring, 1), plan.ring, np.roll(plan.ring, -1), strict=True
+            )
+        ]
+        found[name] = {"members": len(plan.ring), "predicted": float(max(ends)), "seconds": []}
+    for _ in range(job["rounds"]):
+        expected = None
+        for name, (plan, by) in plans.items():
+            zone, trace = hs.mpi.stencil(
+                COMM, zones[name], steps, plan=plan, platform=by, pool=POOL, trace=True
+            )
+            value = hs.mpi.gather(COMM, zone)
+            if COMM.rank == 0:
+                expected = value if expected is None else expected
+                require(float(not np.array_equal(value, expected)))  # the same bits
+                found[name]["seconds"].append(trace.makespan / steps)
+                found[name]["profile"] = shares_of(trace)
+    return {"divisions": found}
+
+
 def main() -> None:
     kinds = {
         "rate": rate,
@@ -247,6 +356,9 @@ def main() -> None:
         "star": star,
         "scatter": scatter,
         "lu": lu,
+        "profile": profile,
+        "stencil rate": stencil_rate,
+        "ring": ring,
     }
     for job in json.loads(sys.argv[1]):
         found = kinds[job["kind"]](job)
