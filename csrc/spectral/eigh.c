@@ -197,15 +197,15 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
                     .most = eigh->by_value ? eigh->n : eigh->count,
                     .kernel = hs__kernel_current()};
     place_stages(&job, NULL);
-    char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
-    if (!memory) return HS_ERROR_MEMORY;
-    place_stages(&job, memory);
+    const hs__memory memory = hs__pool_take_memory(pool, job.bytes);
+    if (!memory.data) return HS_ERROR_MEMORY;
+    place_stages(&job, memory.data);
     const double n = (double)eigh->n;
     const int is_short = n * n * n <= HS__ALONE_SPECTRAL_UPDATES;
     const hs_status status = hs__phases_run(pool, options, trace, is_short ? HS__ALONE : HS__SHARED,
                                             scratch_of(&job), solve, &job);
     int exponent = 0;
     if (!status) eigh->failed = !hs__input_scale(&job.input, &exponent) || job.divide.failed;
-    free(memory);
+    hs__pool_keep_memory(pool, memory);
     return status;
 }

@@ -462,10 +462,10 @@ hs_status hs_run_least_squares(hs_pool *pool, hs_least_squares *squares, const h
     squares->failed = 0;
     squares_job job = {.given = squares, .kernel = hs__kernel_current()};
     place_stages(&job, NULL);
-    char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
-    if (!memory) return HS_ERROR_MEMORY;
-    place_stages(&job, memory);
+    const hs__memory memory = hs__pool_take_memory(pool, job.bytes);
+    if (!memory.data) return HS_ERROR_MEMORY;
+    place_stages(&job, memory.data);
     const hs_status status = run_job(pool, &job, options, trace);
-    free(memory);
+    hs__pool_keep_memory(pool, memory);
     return status;
 }

@@ -110,15 +110,15 @@ hs_status hs_run_reduction(hs_pool *pool, hs_reduction *reduction, const hs_opti
     if (reduction->n == 0) return HS_OK;
     reduce_job job = {.x = reduction};
     place_stages(&job, NULL);
-    char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
-    if (!memory) return HS_ERROR_MEMORY;
-    place_stages(&job, memory);
+    const hs__memory memory = hs__pool_take_memory(pool, job.bytes);
+    if (!memory.data) return HS_ERROR_MEMORY;
+    place_stages(&job, memory.data);
     for (int64_t i = 0; i <= 2 * hs__hermitian_panels(reduction->n, reduction->block); i++)
         atomic_init(&job.plan.latest[i], 0.0);
     const hs_status status = hs__phases_run(pool, options, trace, HS__EACH,
                                             hs__hermitian_scratch(&job.reduction), reduce, &job);
     int exponent = 0;
     if (!status) reduction->failed = !hs__input_scale(&job.input, &exponent);
-    free(memory);
+    hs__pool_keep_memory(pool, memory);
     return status;
 }

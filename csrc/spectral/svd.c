@@ -238,9 +238,9 @@ hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_t
     svd_job job = {.svd = svd, .kernel = hs__kernel_current()};
     name_sides(&job);
     place_stages(&job, NULL);
-    char *memory = job.bytes == SIZE_MAX ? NULL : hs__allocate_pages(job.bytes);
-    if (!memory) return HS_ERROR_MEMORY;
-    place_stages(&job, memory);
+    const hs__memory memory = hs__pool_take_memory(pool, job.bytes);
+    if (!memory.data) return HS_ERROR_MEMORY;
+    place_stages(&job, memory.data);
     const double updates = (double)job.rows * (double)job.cols * (double)job.cols;
     const int is_short = updates <= HS__ALONE_SPECTRAL_UPDATES;
     const hs_status status = hs__phases_run(pool, options, trace, is_short ? HS__ALONE : HS__SHARED,
@@ -249,6 +249,6 @@ hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_t
     if (!status) svd->failed = !hs__input_scale(&job.input, &exponent) || job.bidiagonal.failed;
     if (!status && !svd->failed)
         hs__scale_values(svd->dtype, job.cols, job.bidiagonal.d, exponent, svd->values);
-    free(memory);
+    hs__pool_keep_memory(pool, memory);
     return status;
 }

@@ -333,6 +333,49 @@ static void kept_and_trimmed(void)
     hs_pool_destroy(pool);
 }
 
+static size_t spare_bytes(const hs_pool *pool)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < 4; i++) bytes += pool->spares.of[i].memory.bytes;
+    return bytes;
+}
+
+/* So is memory that a call has without a lease. */
+static void spares_kept_and_trimmed(void)
+{
+    enum { BYTES = 100000 };
+    hs_pool *pool = NULL;
+    hs__memory used[6];
+    if (!CHECK(hs_pool_create(1, NULL, &pool) == HS_OK)) return;
+    CHECK(hs__pool_take_memory(pool, SIZE_MAX).data == NULL);
+    hs__pool_keep_memory(pool, (hs__memory){NULL, 5});
+    hs__pool_keep_memory(pool, hs__pool_take_memory(pool, HS__KEPT + 1));
+    CHECK(spare_bytes(pool) == 0);
+
+    const hs__memory first = hs__pool_take_memory(pool, BYTES);
+    CHECK(first.bytes == BYTES && (uintptr_t)first.data % 4096 == 0);
+    memset(first.data, 1, BYTES);
+    hs__pool_keep_memory(pool, first);
+    const hs__memory less =
+        hs__pool_take_memory(pool, BYTES / 4 - 1); /* not so much for so little */
+    const hs__memory more = hs__pool_take_memory(pool, BYTES + 1);
+    CHECK(less.data != first.data && less.bytes == BYTES / 4 - 1);
+    CHECK(more.data != first.data && more.bytes == BYTES + 1);
+    const hs__memory again = hs__pool_take_memory(pool, BYTES / 4);
+    CHECK(again.data == first.data && again.bytes == BYTES);
+    hs__pool_keep_memory(pool, less);
+    hs__pool_keep_memory(pool, more);
+    hs__pool_keep_memory(pool, again);
+    CHECK(spare_bytes(pool) == less.bytes + more.bytes + again.bytes);
+    CHECK(hs_pool_trim(pool) == HS_OK && spare_bytes(pool) == 0);
+
+    /* the largest four are kept */
+    for (size_t i = 0; i < 6; i++) used[i] = hs__pool_take_memory(pool, (i * 5 % 6 + 1) * BYTES);
+    for (size_t i = 0; i < 6; i++) hs__pool_keep_memory(pool, used[i]);
+    CHECK(spare_bytes(pool) == (3 + 4 + 5 + 6) * BYTES);
+    hs_pool_destroy(pool);
+}
+
 /* A helper that another program keeps from its core: it does not come as long as the test wants. */
 static atomic_int may_go_on, stopped;
 static void stop_here(int number)
@@ -458,6 +501,7 @@ int main(void)
     without_threads();
     checked_before_locked();
     kept_and_trimmed();
+    spares_kept_and_trimmed();
 #if defined(__linux__)
     without_a_caller();
 #endif

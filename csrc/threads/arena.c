@@ -56,3 +56,59 @@ void hs__arena_trim(hs__arena *arena, size_t most)
     for (int32_t i = 0; i < arena->count; i++)
         if (arena->buffer[i].bytes > most) give_back(&arena->buffer[i]);
 }
+
+/* ---- memory of calls ------------------------------------------------------------------------- */
+
+enum { SPARES = sizeof(hs__spares) / sizeof(hs__spare) };
+
+/* A thread that finds the place in use goes on to the next one. */
+static int begin_use(hs__spare *spare) { return !atomic_exchange(&spare->in_use, 1); }
+static void end_use(hs__spare *spare) { atomic_store(&spare->in_use, 0); }
+
+/* Memory that is much too large stays for a call that needs it. */
+static int suits(const hs__memory *kept, size_t bytes)
+{
+    return kept->bytes >= bytes && kept->bytes / 4 <= bytes;
+}
+
+hs__memory hs__spares_take(hs__spares *spares, size_t bytes)
+{
+    hs__memory found = {NULL, bytes};
+    for (int i = 0; i < SPARES && !found.data; i++) {
+        hs__spare *spare = &spares->of[i];
+        if (!begin_use(spare)) continue;
+        if (suits(&spare->memory, bytes)) {
+            found = spare->memory;
+            spare->memory = (hs__memory){NULL, 0};
+        }
+        end_use(spare);
+    }
+    if (!found.data) found.data = hs__allocate_pages(bytes);
+    return found;
+}
+
+void hs__spares_keep(hs__spares *spares, hs__memory memory, size_t most)
+{
+    for (int i = 0; i < SPARES && memory.data && memory.bytes <= most; i++) {
+        hs__spare *spare = &spares->of[i];
+        if (!begin_use(spare)) continue;
+        const hs__memory smaller = spare->memory;
+        if (smaller.bytes < memory.bytes) {
+            spare->memory = memory;
+            memory = smaller; /* it may find another place */
+        }
+        end_use(spare);
+    }
+    free(memory.data);
+}
+
+void hs__spares_free(hs__spares *spares)
+{
+    for (int i = 0; i < SPARES; i++) {
+        hs__spare *spare = &spares->of[i];
+        if (!begin_use(spare)) continue;
+        free(spare->memory.data);
+        spare->memory = (hs__memory){NULL, 0};
+        end_use(spare);
+    }
+}

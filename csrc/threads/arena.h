@@ -2,6 +2,7 @@
 #ifndef HS_THREADS_ARENA_H
 #define HS_THREADS_ARENA_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,5 +31,31 @@ void *hs__arena_get(hs__arena *arena, int32_t slot, size_t bytes);
 
 /* Frees the buffers of more than `most` bytes. */
 void hs__arena_trim(hs__arena *arena, size_t most);
+
+/* Memory for one call, which a later call may get again: pages that are new to the process must be
+ * cleared by the system, which takes up to a tenth of a decomposition of order 600. */
+typedef struct hs__memory {
+    void *data;
+    size_t bytes;
+} hs__memory;
+
+/* Memory that is kept between calls. All zero at first. Any thread may use it. */
+typedef struct hs__spare {
+    atomic_int in_use;
+    hs__memory memory; /* data NULL and 0 bytes: none */
+} hs__spare;
+typedef struct hs__spares {
+    hs__spare of[4];
+} hs__spares;
+
+/* Returns at least so many bytes, aligned as by hs__allocate_pages. data is NULL without memory. */
+hs__memory hs__spares_take(hs__spares *spares, size_t bytes);
+
+/* Ends the use of memory by a call: keeps it if it has at most `most` bytes and a place is empty or
+ * has less, else frees it. data may be NULL. */
+void hs__spares_keep(hs__spares *spares, hs__memory memory, size_t most);
+
+/* Frees the memory that is kept. */
+void hs__spares_free(hs__spares *spares);
 
 #endif

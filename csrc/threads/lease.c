@@ -256,6 +256,7 @@ hs_status hs_pool_trim(hs_pool *pool)
     if (status) return status;
     for (hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)
         hs__arena_trim(&lease->scratch, 0);
+    hs__spares_free(&pool->spares);
     hs__pool_unlock(own);
     return HS_OK;
 }

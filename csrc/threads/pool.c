@@ -201,6 +201,16 @@ int32_t hs__pool_domain(const hs_pool *pool, int32_t worker)
     return hs__domain_of(&pool->domains, worker);
 }
 
+hs__memory hs__pool_take_memory(hs_pool *pool, size_t bytes)
+{
+    return hs__spares_take(&pool->spares, bytes);
+}
+
+void hs__pool_keep_memory(hs_pool *pool, hs__memory memory)
+{
+    hs__spares_keep(&pool->spares, memory, HS__KEPT);
+}
+
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
 void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability)
@@ -445,6 +455,7 @@ void hs_pool_destroy(hs_pool *pool)
     hs__leases_close(pool);
     hs__domains_close(&pool->domains);
     hs__sites_close(&pool->sites);
+    hs__spares_free(&pool->spares);
     free(pool->drift.rate);
     free(pool->cores);
     free(pool);

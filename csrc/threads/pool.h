@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "hetsched.h"
+#include "threads/arena.h"
 #include "threads/domains.h"
 #include "threads/drift.h"
 #include "threads/wait.h"
@@ -73,6 +74,12 @@ int hs__pool_is_claimed(const hs_pool *pool);
 typedef enum hs__scratch { HS__PANELS = 0, HS__BLOCKS = 1 } hs__scratch;
 enum { HS__KEPT = 32 << 20 };
 void *hs__pool_scratch(hs__lease *lease, hs__scratch kind, int32_t worker, size_t bytes);
+
+/* Memory of a call that needs it before it has a lease, or for several leases; aligned for vectors
+ * and pages. data is NULL without memory. The pool keeps at most HS__KEPT bytes of a call for later
+ * ones. */
+hs__memory hs__pool_take_memory(hs_pool *pool, size_t bytes);
+void hs__pool_keep_memory(hs_pool *pool, hs__memory memory);
 
 /* Surround what the calling thread does besides its part of the job. In between, the thread is back
  * on the cpus where its program wants it, and no worker waits for it to have a core. */

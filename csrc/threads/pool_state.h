@@ -57,6 +57,7 @@ struct hs_pool {
     pid_t pid;
     hs__domains domains;
     hs__drift drift;
+    hs__spares spares;
 
     hs__lease *_Atomic leases; /* newest first; freed with the pool */
     atomic_int callers;        /* threads that wait for a lease or have one */
