@@ -194,6 +194,7 @@ static hs_status create_pool(int32_t workers, hs_pool **pool, double *speeds)
         if (!status) status = create_bound(workers, &sites, pool, speeds);
         hs__free_sites(&sites);
     }
+    if (!status) status = hs_pool_set_elastic(*pool, 1);
     return status ? status : hs_pool_set_deterministic(*pool, hs__blas_settings.deterministic);
 }
 

@@ -100,6 +100,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     if (is_for_loops(x) && !trace)
         return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
     tasks.dynamic = x->cooperative != 0;
+    tasks.volume = volume_of(x);
     tasks.alone = is_small(x);
     tasks.given_owner = x->owner;
     tasks.grid = x->grid;

@@ -150,7 +150,8 @@ static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__ma
     const int64_t cols = b->cols;
     hs__tasks tasks = hs__tasks_of(&system_tasks, s->pool, &s->options, NULL);
     tasks.run.lease = s->lease;
-    tasks.alone = hs__is_small((double)n * (double)n * (double)cols / 2.0);
+    tasks.volume = (double)n * (double)n * (double)cols / 2.0;
+    tasks.alone = hs__is_small(tasks.volume);
     tasks.x = (hs__task_data){.given = *b,
                               .wanted = *b,
                               .triangle = a->t,

@@ -432,9 +432,10 @@ static hs_status open_run(void *context)
     lay_out_tree(job, job->node, blocks);
     job->run.total = job->q.data ? 2 * (int64_t)job->count : job->count;
     const double updates = (double)x->m * (double)x->n * (double)(x->n + 2 * x->k);
-    job->run.manner = job->run.options.pace                              ? HS__EACH
-                      : updates <= HS__ALONE_TALL_UPDATES || blocks == 1 ? HS__ALONE
-                                                                         : HS__SHARED;
+    if (job->run.options.pace) job->run.manner = HS__EACH;
+    else if (blocks == 1) job->run.manner = HS__ALONE;
+    else
+        job->run.manner = hs__manner_for(updates, HS__ALONE_TALL_UPDATES, HS__BRIEF_FACTOR_UPDATES);
     if (blocks >= HS__DRIFT_PARTS * job->run.workers) job->run.work_of = job->done;
     if (!open_nodes(job)) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < job->run.workers; w++)

@@ -244,7 +244,9 @@ hs_status hs__tasks_open(void *context)
     hs__tasks *tasks = context;
     const hs__factor_blocks *b = &tasks->x.blocks;
     const double *links = tasks->costs ? tasks->costs->links : NULL;
-    tasks->run.manner = tasks->alone ? HS__ALONE : tasks->dynamic ? HS__SHARED : HS__EACH;
+    if (tasks->alone) tasks->run.manner = HS__ALONE;
+    else if (!tasks->dynamic) tasks->run.manner = HS__EACH;
+    else tasks->run.manner = hs__manner_for(tasks->volume, 0.0, HS__BRIEF_FACTOR_UPDATES);
     atomic_store(&tasks->failed, INT64_MAX);
     tasks->x.failed = &tasks->failed;
     tasks->x.panels = b->count ? tasks->steps.panels : 0;

@@ -149,6 +149,7 @@ typedef struct hs__task_domain {
  *                 not for paced runs
  *   steps         blocks, the first of which are the panels: x.blocks, or the blocks of that other
  *                 matrix
+ *   volume        multiply-adds of the run
  *   alone         the caller does everything
  *   given_owner   [x.blocks.count] or NULL
  *   grid          see hs_factor; only for runs that are not dynamic
@@ -157,6 +158,7 @@ typedef struct hs__tasks {
     hs__run run;
     const hs__task_kind *kind;
     hs__task_data x;
+    double volume;
     int32_t workers, dynamic, alone, applies;
     const int32_t *given_owner;
     int32_t grid;

@@ -145,8 +145,9 @@ static hs_status perform_steps(hs__run *run)
     if (kind->load) hs__pool_run(run->lease, HS__EACH, kind->load, NULL, run, poll_now);
     if (!hs__cancelled(&run->cancel)) {
         start_clock(run);
-        hs__pool_run(run->lease, run->manner, kind->work, kind->lead, run, poll_now);
-        if (run->manner == HS__SHARED && run->work_of) learn_speeds(run);
+        hs__pool_run(run->lease, run->unaided ? HS__ALONE : run->manner, kind->work, kind->lead,
+                     run, poll_now);
+        if (run->manner == HS__SHARED && !run->unaided && run->work_of) learn_speeds(run);
     }
     const int64_t count = atomic_load(&run->event_count);
     const int64_t capacity = run->trace.event_capacity;
@@ -156,6 +157,14 @@ static hs_status perform_steps(hs__run *run)
     return kind->report ? kind->report(run, status) : status;
 }
 
+/* The kind has cut the work for all workers, so the result is the same either way. */
+static void decide_brief(hs__run *run)
+{
+    if (run->manner != HS__BRIEF) return;
+    run->manner = HS__SHARED;
+    run->unaided = hs__pool_is_crowded(run->pool);
+}
+
 hs_status hs__run_locked(hs__run *run)
 {
     if (run->recorded) *run->recorded = 0;
@@ -163,6 +172,7 @@ hs_status hs__run_locked(hs__run *run)
     hs_status status = run->manner == HS__LED && !hs__pool_has_threads(run->pool)
                            ? HS_ERROR_THREAD
                            : run->kind->open(run);
+    decide_brief(run);
     if (!status) status = perform_steps(run);
     if (run->kind->close) run->kind->close(run);
     hs__run_free(run);

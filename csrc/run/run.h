@@ -88,7 +88,8 @@ typedef struct hs__run {
     hs__lease *lease; /* from lock to unlock */
     hs__sharing sharing;
     int32_t workers;
-    hs__manner manner;
+    hs__manner manner; /* HS__BRIEF becomes HS__SHARED after open */
+    int unaided;       /* the caller does a brief run alone */
     hs_options options;
     hs_trace trace;       /* event_count is kept below, not here */
     int32_t *recorded;    /* the caller's event_count, or NULL */
@@ -145,6 +146,14 @@ int hs__valid_transfers(const double *transfers, int32_t count);
 void hs__poll(hs__run *run);
 
 static inline double hs__since_start(const hs__run *run) { return hs_clock() - run->start; }
+
+/* Returns how to do so many multiply-adds (or other units) that any worker may do.
+ *   alone  up to it the caller does everything
+ *   brief  up to it the caller does so if the pool is crowded */
+static inline hs__manner hs__manner_for(double updates, double alone, double brief)
+{
+    return updates <= alone ? HS__ALONE : updates <= brief ? HS__BRIEF : HS__SHARED;
+}
 
 /* Whether the run records events. */
 static inline int hs__records(const hs__run *run) { return run->trace.event_capacity > 0; }

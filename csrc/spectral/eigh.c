@@ -201,9 +201,10 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
     if (!memory.data) return HS_ERROR_MEMORY;
     place_stages(&job, memory.data);
     const double n = (double)eigh->n;
-    const int is_short = n * n * n <= HS__ALONE_SPECTRAL_UPDATES;
-    const hs_status status = hs__phases_run(pool, options, trace, is_short ? HS__ALONE : HS__SHARED,
-                                            scratch_of(&job), solve, &job);
+    const hs__manner manner =
+        hs__manner_for(n * n * n, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
+    const hs_status status =
+        hs__phases_run(pool, options, trace, manner, scratch_of(&job), solve, &job);
     int exponent = 0;
     if (!status) eigh->failed = !hs__input_scale(&job.input, &exponent) || job.divide.failed;
     hs__pool_keep_memory(pool, memory);

@@ -183,10 +183,10 @@ hs_status hs__run_lanes(hs_pool *pool, const hs__lane_stack *stack, const hs_opt
     }
     const size_t scratch = place_arrays(&job, NULL).bytes;
     if (scratch == SIZE_MAX) return HS_ERROR_MEMORY;
-    const int is_short = (double)job.count * each <= HS__ALONE_LANES_UPDATES;
-    const hs__manner manner = is_short ? HS__ALONE : HS__SHARED;
+    const hs__manner manner = hs__manner_for((double)job.count * each, HS__ALONE_LANES_UPDATES,
+                                             HS__BRIEF_SPECTRAL_UPDATES);
     job.each = job.loops->count;
-    if (is_short || job.count >= HS__LANES_BATCHES * HS__LANES_GROUPS * job.each)
+    if (manner == HS__ALONE || job.count >= HS__LANES_BATCHES * HS__LANES_GROUPS * job.each)
         job.each *= HS__LANES_GROUPS;
     job.batches = hs__ceil_div(job.count, job.each);
     job.together = hs__max(1, (int64_t)(HS__LANES_TAKEN_UPDATES / (each * (double)job.each)));

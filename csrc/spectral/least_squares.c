@@ -425,7 +425,8 @@ static hs_status run_job(hs_pool *pool, squares_job *job, const hs_options *opti
                          hs_trace *trace)
 {
     const double updates = (double)job->rows * (double)job->cols * (double)job->cols;
-    const hs__manner manner = updates <= HS__ALONE_SPECTRAL_UPDATES ? HS__ALONE : HS__SHARED;
+    const hs__manner manner =
+        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
     int exponent_a;
     int exponent_b;
     hs_status status = hs__phases_run(pool, options, NULL, manner, 0, load, job);

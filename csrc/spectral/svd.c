@@ -242,9 +242,10 @@ hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_t
     if (!memory.data) return HS_ERROR_MEMORY;
     place_stages(&job, memory.data);
     const double updates = (double)job.rows * (double)job.cols * (double)job.cols;
-    const int is_short = updates <= HS__ALONE_SPECTRAL_UPDATES;
-    const hs_status status = hs__phases_run(pool, options, trace, is_short ? HS__ALONE : HS__SHARED,
-                                            scratch_of(&job), solve, &job);
+    const hs__manner manner =
+        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
+    const hs_status status =
+        hs__phases_run(pool, options, trace, manner, scratch_of(&job), solve, &job);
     int exponent = 0;
     if (!status) svd->failed = !hs__input_scale(&job.input, &exponent) || job.bidiagonal.failed;
     if (!status && !svd->failed)

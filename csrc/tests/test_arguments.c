@@ -1034,6 +1034,7 @@ static hs_status gemm(void)
 }
 static hs_status pool_claim(void) { return hs_pool_claim(AT(0, pool), 0.0); }
 static hs_status pool_trim(void) { return hs_pool_trim(AT(0, pool)); }
+static hs_status pool_set_elastic(void) { return hs_pool_set_elastic(AT(0, pool), 0); }
 static hs_status pool_set_deterministic(void) { return hs_pool_set_deterministic(AT(0, pool), 0); }
 static hs_status run_product(void)
 {
@@ -1507,6 +1508,7 @@ static const struct {
     {"hs_pool_claim", pool_claim, 1, 0, 0},
     {"hs_pool_trim", pool_trim, 1, 0, 0},
     {"hs_pool_set_deterministic", pool_set_deterministic, 1, 0, 0},
+    {"hs_pool_set_elastic", pool_set_elastic, 1, 0, 0},
     {"hs_run_product", run_product, 8, 3, 0},
     {"hs_run_star", run_star, 11, 6, 0},
     {"hs_run_wavefront", run_wavefront, 4, 2, 0},

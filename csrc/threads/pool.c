@@ -27,6 +27,7 @@
 #endif
 
 #include "threads/cpus.h"
+#include "threads/load.h"
 
 /* How long a worker busy-waits for the next job before it sleeps. Waking a sleeping thread costs
  * tens of microseconds, as much as a small product. */
@@ -149,6 +150,7 @@ static int do_part(hs__helper *self)
     atomic_store(&self->lease, lease);
     hs__placement_begin(&self->placement);
     lease->work(lease->job, self->worker, 0);
+    hs__crowd_sample_thread(&pool->crowd, self->worker);
     const hs__cpus home = hs__placement_end(&self->placement);
     atomic_store(&self->lease, NULL);
     atomic_fetch_sub(&lease->present, 1);
@@ -168,6 +170,7 @@ static void *helper_main(void *argument)
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, 1000UL); /* paced workers sleep with microsecond accuracy */
 #endif
+    hs__crowd_sample_thread(&pool->crowd, self->worker);
     last_ticket last = {self, 0};
     for (;;) {
         const hs__wait next = {.ready = has_news, .what = &last, .spin = spin_time(pool)};
@@ -195,6 +198,13 @@ hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic)
     return HS_OK;
 }
 
+hs_status hs_pool_set_elastic(hs_pool *pool, int32_t elastic)
+{
+    if (!pool) return HS_ERROR_VALUE;
+    atomic_store(&pool->elastic, elastic != 0);
+    return HS_OK;
+}
+
 const hs__domains *hs__pool_domains(const hs_pool *pool) { return &pool->domains; }
 int32_t hs__pool_domain(const hs_pool *pool, int32_t worker)
 {
@@ -212,6 +222,12 @@ void hs__pool_keep_memory(hs_pool *pool, hs__memory memory)
 }
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
+
+int hs__pool_is_crowded(hs_pool *pool)
+{
+    return pool->p > 1 && atomic_load(&pool->elastic) &&
+           hs__crowd_judge(&pool->crowd, hs__load_quota(hs__machine_load(), hs_clock()));
+}
 
 void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability)
 {
@@ -340,7 +356,9 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
                   void *job, void (*idle)(void *job))
 {
     if (manner == HS__ALONE) {
+        hs__crowd_sample_thread(&lease->pool->crowd, 0);
         work(job, 0, 1);
+        hs__crowd_sample_thread(&lease->pool->crowd, 0);
         return;
     }
     pending_workers x = {lease, job, idle, manner == HS__SHARED};
@@ -350,8 +368,10 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
     offer_job(lease, work, job, own);
     if (lead) lead(job);
     if (own >= 0) {
+        hs__crowd_sample_thread(&lease->pool->crowd, own);
         hs__pool_step_in(lease);
         work(job, own, 1);
+        hs__crowd_sample_thread(&lease->pool->crowd, own);
         hs__pool_step_out(lease);
         atomic_store(&lease->own, -1);
         atomic_fetch_sub(&lease->remaining, 1);
@@ -407,7 +427,9 @@ static hs_status create_pool(int32_t p, const int32_t *cores, int32_t count,
     pool->cores = cores ? malloc((size_t)p * sizeof *cores) : NULL;
     if (pool->cores) memcpy(pool->cores, cores, (size_t)p * sizeof *cores);
     pool->drift = (hs__drift){.p = p, .rate = calloc((size_t)p, sizeof *pool->drift.rate)};
-    const int enough = hs__leases_open(pool) && pool->drift.rate && (pool->cores || !cores);
+    pool->crowd = (hs__crowd){.p = p, .sample = calloc((size_t)p, sizeof *pool->crowd.sample)};
+    const int enough =
+        hs__leases_open(pool) && pool->drift.rate && pool->crowd.sample && (pool->cores || !cores);
     hs_status status = hs__domains_open(&pool->domains, p, count, domains, domain_of);
     if (!status && !enough) status = HS_ERROR_MEMORY;
     if (!status && has_threads) status = start_threads(pool);
@@ -456,6 +478,7 @@ void hs_pool_destroy(hs_pool *pool)
     hs__domains_close(&pool->domains);
     hs__sites_close(&pool->sites);
     hs__spares_free(&pool->spares);
+    free(pool->crowd.sample);
     free(pool->drift.rate);
     free(pool->cores);
     free(pool);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "threads/arena.h"
+#include "threads/crowd.h"
 #include "threads/migrate.h"
 #include "threads/pool.h"
 #include "threads/sites.h"
@@ -53,10 +54,11 @@ struct hs_pool {
     int32_t *cores;  /* NULL: not pinned */
     hs__sites sites; /* of a pool that is bound; count 0: none */
     atomic_int spin; /* each worker has its own core */
-    atomic_int deterministic;
+    atomic_int deterministic, elastic;
     pid_t pid;
     hs__domains domains;
     hs__drift drift;
+    hs__crowd crowd;
     hs__spares spares;
 
     hs__lease *_Atomic leases; /* newest first; freed with the pool */

@@ -117,12 +117,14 @@ class Threads:
         sites: Sequence[Site] = (),
         site_of: Sequence[int] = (),
         deterministic: bool = False,
+        elastic: bool = False,
     ) -> None:
         """Create the pool.
 
         domains and domain_of give the blocking of each domain and the domain of each worker.
         Without domains all workers are alike and share a cache. sites and site_of: see
-        hs_pool_bind. deterministic: see hs_pool_set_deterministic.
+        hs_pool_bind. deterministic: see hs_pool_set_deterministic. elastic: see
+        hs_pool_set_elastic.
         """
         if sites and len(site_of) != max(1, len(domains)):
             raise ValueError(f"site_of must have an entry for each domain, got {len(site_of)}")
@@ -151,6 +153,7 @@ class Threads:
             places, _cpus = sites_of(sites)
             check_status(lib.hs_pool_bind(self.handle, len(sites), places, list(site_of)))
         check_status(lib.hs_pool_set_deterministic(self.handle, deterministic))
+        check_status(lib.hs_pool_set_elastic(self.handle, elastic))
         _living[id(self)] = self
         if is_refused():  # _end_runs may not have seen this pool
             raise cancelled()

@@ -66,7 +66,9 @@ class Pool:
         physical cores, cgroup quota, HETSCHED_NUM_THREADS, OMP_NUM_THREADS; fewer if `measure` has
         found that more do not help). If each core has a worker, each worker is pinned to a cpu. If
         there are fewer workers than cores, they run where other programs leave cores free: on the
-        cpus of one domain, or of as few as possible. If `measure` has found that the speeds of
+        cpus of one domain, or of as few as possible. While other programs use all cores, the
+        calling thread does brief runs alone: a pool of a given number of workers always uses all
+        of them. If `measure` has found that the speeds of
         these cpus differ by more than 5 %, the measured speeds are used, for each dtype.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per
@@ -121,9 +123,10 @@ class Pool:
         deterministic: bool | None = None,
     ) -> None:
         self._workers = Workers(workers, emulate, time_scale, deterministic)
+        self._elastic = workers is None
         # The threads and the conditions they were started for. They are replaced together, so that
         # other threads see either the old or the new state.
-        self._own: _Own | None = self._started_here(shrinks=workers is None)
+        self._own: _Own | None = self._started_here(shrinks=self._elastic)
 
     # ---- life ----
 
@@ -135,7 +138,8 @@ class Pool:
         """Free the memory that the pool keeps for its next run.
 
         It is freed after the runs of other threads. For each thread that runs something at the
-        same time the pool usually keeps a few MiB per worker, and at most 64.
+        same time the pool usually keeps a few MiB per worker, and at most 64. For decompositions it
+        keeps at most 128 MiB more.
         """
         self._live().threads.trim()
 
@@ -162,6 +166,7 @@ class Pool:
             sites=own.sites,
             site_of=own.site_of,
             deterministic=own.deterministic,
+            elastic=self._elastic,
         )
 
     def _started_here(self, shrinks: bool = False) -> _Own:

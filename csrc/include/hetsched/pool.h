@@ -187,9 +187,17 @@ HS_API hs_status hs_pool_claim(hs_pool *pool, double seconds);
  * Products without layers of a plan, stacks and tall QR never depend on the size of the pool. */
 HS_API hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic);
 
+/* Lets the caller of a brief run do it alone while the pool is crowded: while other programs have
+ * about as much of the cores as its workers. A worker that shares its core is away for some
+ * milliseconds now and then, and a run of less time, or one whose workers meet often, waits for it.
+ * Results are the same, bit for bit. Long runs have all workers in any case.
+ *   elastic  non-zero: yes. 0, the initial state: every run has all workers
+ * Linux only: elsewhere no pool is found to be crowded. */
+HS_API hs_status hs_pool_set_elastic(hs_pool *pool, int32_t elastic);
+
 /* Frees the memory that the pool keeps for later runs, after the runs in progress. For each of the
  * runs that were in progress at the same time it is at most 32 MiB per worker for packed panels and
- * 32 MiB for blocks. HS_ERROR_BUSY and HS_ERROR_THREAD as in a run. */
+ * 32 MiB for blocks, and for four decompositions 32 MiB each. HS_ERROR_BUSY and HS_ERROR_THREAD as in a run. */
 HS_API hs_status hs_pool_trim(hs_pool *pool);
 
 /* Returns how much of its speed each worker has had recently, as measured in the pool's shared

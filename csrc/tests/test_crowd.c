@@ -1,0 +1,249 @@
+/* Crowded pools: verdicts for given times, and what an elastic pool does about them. */
+#include "threads/crowd.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "hetsched.h"
+#include "run/phases.h"
+#include "threads/pool_state.h"
+
+enum { WORKERS = 3 };
+
+typedef struct {
+    hs__crowd crowd;
+    hs__crowd_sample sample[WORKERS];
+} some_crowd;
+
+static hs__crowd *start(some_crowd *some)
+{
+    memset(some, 0, sizeof *some);
+    some->crowd.p = WORKERS;
+    some->crowd.sample = some->sample;
+    return &some->crowd;
+}
+
+/* Samples of workers 0, 1, ... at a time: shares of the time that they waited; below 0: none. */
+static int judge(hs__crowd *crowd, double now, const double share[WORKERS])
+{
+    for (int32_t w = 0; w < WORKERS; w++)
+        if (share[w] >= 0) hs__crowd_add(crowd, w, now, 1 - share[w], share[w]);
+    return hs__crowd_judge_at(crowd, now);
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static void entering(void)
+{
+    some_crowd some;
+    static const struct {
+        double share[WORKERS];
+        int crowded;
+    } cases[] = {
+        {{-1, -1, -1}, 0},       {{0.9, -1, -1}, 0}, /* one worker says nothing of the other cores */
+        {{0.5, 0.5, -1}, 1},     {{0.5, 0.5, 0.5}, 1},    {{0.25, 0.5, -1}, 0},
+        {{0, 0.9, -1}, 1},       {{0.3, 0.5, 0.3}, 0}, /* three busy programs on cores of six: 1/3 each */
+        {{0.39, 0.39, 0.39}, 0}, {{0.41, 0.41, 0.41}, 1}, {{0, 0, 0}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(judge(start(&some), 100, cases[i].share) == cases[i].crowded);
+
+    /* samples of different times count together, but not for long */
+    hs__crowd *crowd = start(&some);
+    CHECK(!judge(crowd, 100, (double[]){0.5, -1, -1}));
+    CHECK(judge(crowd, 100.1, (double[]){-1, 0.5, -1}));
+    crowd = start(&some);
+    CHECK(!judge(crowd, 100, (double[]){0.5, -1, -1}));
+    CHECK(!judge(crowd, 100.3, (double[]){-1, 0.5, -1}));
+}
+
+static const double none[] = {-1, -1, -1}, all_wait[] = {0.5, 0.5, 0.5};
+static const double free_caller[] = {0.0, -1, -1}, busy_caller[] = {0.4, -1, -1};
+
+static void leaving(void)
+{
+    some_crowd some;
+    hs__crowd *crowd = start(&some);
+    CHECK(judge(crowd, 100, all_wait));
+    CHECK(judge(crowd, 100.4, free_caller)); /* too early */
+    CHECK(judge(crowd, 100.6, busy_caller));
+    CHECK(judge(crowd, 102, none));
+    CHECK(!judge(crowd, 103, free_caller));
+    CHECK(!judge(crowd, 103.01, none)); /* the samples from before are forgotten */
+
+    /* It was wrong to leave: the next time takes twice as long, and so on up to 8 s. */
+    double now = 103.02;
+    for (double patience = 1; patience < 20; patience *= 2) {
+        CHECK(judge(crowd, now, all_wait));
+        const double expected = patience < 8 ? patience : 8;
+        CHECK(judge(crowd, now + expected - 0.01, free_caller));
+        CHECK(!judge(crowd, now + expected + 0.01, free_caller));
+        now += expected + 0.02;
+    }
+    /* After a time without a crowd it begins anew. */
+    CHECK(judge(crowd, now + 1, all_wait));
+    CHECK(!judge(crowd, now + 1.51, free_caller));
+}
+
+static void guessing(void)
+{
+    some_crowd some;
+    static const struct {
+        const char *text;
+        long cpus;
+        int crowded;
+    } cases[] = {
+        {"0.00 0.01 0.05 1/300 1234\n", 2, 0},
+        {"0.00 0.01 0.05 2/300 1234\n", 2, 1},
+        {"9.00 9.01 9.05 3/300 1234\n", 2, 1},
+        {"9.00 9.01 9.05 3/300 1234\n", 4, 0},
+        {"9.00 9.01 9.05 4/300 1234\n", 4, 1},
+        {"9.00 9.01 9.05 64/300 1\n", 64, 1},
+        {"0.00 0.01 0.05 0/300 1234\n", 2, 0},
+        {"0.00 0.01 0.05", 2, 0},
+        {"", 2, 0},
+        {"a b c d/e", 2, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hs__crowd *crowd = start(&some);
+        hs__crowd_guess(crowd, cases[i].text, cases[i].cpus, 100);
+        CHECK(judge(crowd, 100.05, free_caller) == cases[i].crowded);
+        CHECK(judge(crowd, 100.11, free_caller) == 0); /* the caller has a core of its own */
+        CHECK(judge(crowd, 100.2, none) == 0);
+        hs__crowd_guess(crowd, "9 9 9 9/9", 2, 100.2);
+        CHECK(judge(crowd, 100.2, none) == 1);
+        hs__crowd_guess(crowd, cases[i].text, cases[i].cpus, 101); /* no samples in between */
+        CHECK(judge(crowd, 101, none) == cases[i].crowded);
+    }
+}
+
+/* Without samples the load of this machine decides, except under a quota. */
+static void asking_the_system(void)
+{
+    some_crowd some;
+    hs__crowd *crowd = start(&some);
+    CHECK(!hs__crowd_judge(crowd, 2.5));
+    CHECK(crowd->guessed == 0);
+    hs__crowd_judge(crowd, 3.0);
+    const double guess = crowd->guessed;
+    CHECK(guess > 0 && guess <= hs_clock());
+    crowd->guessed = hs_clock();
+    crowd->is_crowded = 1;
+    CHECK(hs__crowd_judge(crowd, INFINITY) == 1); /* not again within 0.1 s */
+    CHECK(hs__crowd_judge(crowd, 2.5) == 0);
+}
+
+/* ---- samples of this thread ------------------------------------------------------------------ */
+
+static void sampling(void)
+{
+    some_crowd some;
+    hs__crowd *crowd = start(&some);
+    hs__crowd_sample_thread(crowd, 1);
+    CHECK(some.sample[1].until == 0); /* nothing to compare with */
+    if (access("/proc/thread-self/schedstat", R_OK)) return;
+    const double before = hs_clock();
+    /* a sample of a thread that had no core for long is left out */
+    while (some.sample[1].until == 0 && hs_clock() < before + 60) hs__crowd_sample_thread(crowd, 1);
+    CHECK(some.sample[1].until > before);
+    CHECK(some.sample[1].share >= 0 && some.sample[1].share <= 1);
+    CHECK(some.sample[0].until == 0 && some.sample[2].until == 0);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    pthread_t caller;
+    atomic_int done, by_caller, inside;
+    int meets; /* each task waits until another worker is in one, too */
+} tasks;
+
+static void do_task(void *context, int32_t task, hs__walk *walk)
+{
+    tasks *x = context;
+    (void)task;
+    atomic_fetch_add(&x->done, 1);
+    if (pthread_equal(pthread_self(), x->caller)) atomic_fetch_add(&x->by_caller, 1);
+    atomic_fetch_add(&x->inside, 1);
+    /* long enough for another worker to come, if it is called */
+    for (const double end = hs_clock() + 2e-3; !x->meets && hs_clock() < end;) sched_yield();
+    while (x->meets && atomic_load(&x->inside) < 2 && !hs__attend(&walk->self)) sched_yield();
+}
+
+static void do_phases(void *context, hs__walk *walk) { hs__phase(walk, 2, do_task, context); }
+
+static tasks run(hs_pool *pool, hs__manner manner, int meets)
+{
+    tasks x = {.caller = pthread_self(), .meets = meets};
+    CHECK(hs__phases_run(pool, NULL, NULL, manner, 64, do_phases, &x) == HS_OK);
+    CHECK(x.done == 2);
+    return x;
+}
+
+static void crowd_pool(hs_pool *pool)
+{
+    atomic_store(&pool->crowd.is_crowded, 1);
+    atomic_store(&pool->crowd.since, hs_clock());
+    atomic_store(&pool->crowd.patience, 1e6);
+    atomic_store(&pool->crowd.guessed, 1e300);
+}
+
+static void elastic_pools(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    CHECK(hs_pool_set_elastic(NULL, 1) == HS_ERROR_VALUE);
+    crowd_pool(pool);
+    run(pool, HS__BRIEF, 1); /* it is not elastic, so both workers come */
+    CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
+    for (int i = 0; i < 20; i++) CHECK(run(pool, HS__BRIEF, 0).by_caller == 2);
+    run(pool, HS__SHARED, 1); /* not brief */
+    CHECK(hs_pool_set_elastic(pool, 0) == HS_OK);
+    run(pool, HS__BRIEF, 1);
+    CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
+    atomic_store(&pool->crowd.is_crowded, 0);
+    run(pool, HS__BRIEF, 1);
+    hs_pool_destroy(pool);
+}
+
+/* A pool that learns speeds learns nothing from a run without its helpers. */
+static void products(void)
+{
+    enum { N = 500 };
+    static double a[N * N], c[N * N];
+    double availability[2];
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    for (int i = 0; i < N * N; i++) a[i] = 1;
+    CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
+    crowd_pool(pool);
+    hs_product product;
+    hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);
+    for (int i = 0; i < 5; i++) { /* each takes some milliseconds: shorter runs teach nothing */
+        memset(c, 0, sizeof c);
+        CHECK(hs_gemm(pool, &product, NULL, NULL, NULL) == HS_OK);
+        int wrong = 0;
+        for (int j = 0; j < N * N; j++) wrong += c[j] != N;
+        CHECK(!wrong);
+    }
+    hs_pool_availability(pool, NULL, availability);
+    CHECK(availability[0] == 1 && availability[1] == 1);
+    hs_pool_destroy(pool);
+}
+
+int main(void)
+{
+    entering();
+    leaving();
+    guessing();
+    asking_the_system();
+    sampling();
+    elastic_pools();
+    products();
+    return check_result();
+}
