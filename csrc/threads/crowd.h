@@ -4,8 +4,8 @@
  * the workers that meet it wait. A long run gains from such workers nevertheless. A brief one takes
  * less time if its caller does it alone.
  *
- * Linux tells how long a thread has run and how long it has waited for a core. Where it does not
- * tell, a pool is never crowded. */
+ * Linux tells how long a thread has run and how long it has waited for a core, and how many threads
+ * run in the whole system. Elsewhere no pool is crowded. */
 #ifndef HS_THREADS_CROWD_H
 #define HS_THREADS_CROWD_H
 
