@@ -122,6 +122,24 @@ static void guessing(void)
     }
 }
 
+static void deferring(void)
+{
+    some_crowd some;
+    hs__crowd *crowd = start(&some);
+    CHECK(judge(crowd, 100, all_wait));
+    hs__crowd_defer(crowd, "2 2 2 2/300 1", 2); /* a cpu is free */
+    hs__crowd_defer(crowd, "", 2);
+    CHECK(crowd->patience == 0.5);
+    double patience = 0.5;
+    for (int i = 0; i < 6; i++) {
+        hs__crowd_defer(crowd, "2 2 2 3/300 1", 2);
+        patience = patience < 8 ? 2 * patience : 8;
+        CHECK(crowd->patience == patience);
+    }
+    CHECK(judge(crowd, 107.9, free_caller));
+    CHECK(!judge(crowd, 108.1, free_caller));
+}
+
 /* Without samples the load of this machine decides, except under a quota. */
 static void asking_the_system(void)
 {
@@ -241,6 +259,7 @@ int main(void)
     entering();
     leaving();
     guessing();
+    deferring();
     asking_the_system();
     sampling();
     elastic_pools();

@@ -2,6 +2,7 @@
 #include "threads/crowd.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -108,25 +109,47 @@ static void change(hs__crowd *crowd, int to, double patience, double now)
     atomic_store_explicit(&crowd->is_crowded, to, memory_order_relaxed);
 }
 
-void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now)
+/* Returns how many cpus of the system the threads that run besides this one leave; 2, which is enough,
+ * if `text` does not tell. */
+static long count_free(const char *text, long cpus)
 {
     char *end = (char *)(uintptr_t)text;
     for (int average = 0; average < 3; average++) (void)strtod(end, &end);
     const long running = strtol(end, &end, 10); /* with this thread */
-    const int found = *end == '/' && cpus - (running - 1) < 2;
+    return *end == '/' ? cpus - (running - 1) : 2;
+}
+
+void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now)
+{
+    const int found = count_free(text, cpus) < 2;
     if (found != is_crowded(crowd)) change(crowd, found, first, now);
+}
+
+static double twice(double patience) { return fmin(2 * patience, longest); }
+
+/* Returns whether it is time to try whether other workers have cores of their own: the caller has
+ * one. */
+static int must_try(const hs__crowd *crowd, double now)
+{
+    double mean;
+    return is_crowded(crowd) && find_mean(crowd, now, &mean) && mean < alone &&
+           now - load(&crowd->since) >= load(&crowd->patience);
+}
+
+void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus)
+{
+    const double patience = load(&crowd->patience);
+    if (patience < longest && count_free(text, cpus) < 1) store(&crowd->patience, twice(patience));
 }
 
 int hs__crowd_judge_at(hs__crowd *crowd, double now)
 {
     const double since = now - load(&crowd->since), patience = load(&crowd->patience);
     double mean;
-    const int32_t known = find_mean(crowd, now, &mean);
-    if (is_crowded(crowd)) {
-        if (known && mean < alone && since >= patience) change(crowd, 0, patience, now);
-    } else if (known > 1 && mean > crowded) {
-        const double longer = patience < longest / 2 ? 2 * patience : longest;
-        change(crowd, 1, since < shortest && longer > shortest ? longer : shortest, now);
+    if (must_try(crowd, now)) {
+        change(crowd, 0, patience, now);
+    } else if (!is_crowded(crowd) && find_mean(crowd, now, &mean) > 1 && mean > crowded) {
+        change(crowd, 1, since < shortest ? fmax(twice(patience), shortest) : shortest, now);
     }
     return is_crowded(crowd);
 }
@@ -136,12 +159,17 @@ int hs__crowd_judge(hs__crowd *crowd, double cpus)
     const double now = hs_clock();
     double mean;
     if (cpus < crowd->p) return 0;
-    if (find_mean(crowd, now, &mean) < (is_crowded(crowd) ? 1 : 2) &&
-        now - load(&crowd->guessed) >= guessed) {
+    const int is_known = find_mean(crowd, now, &mean) >= (is_crowded(crowd) ? 1 : 2);
+    const int must_guess = !is_known && now - load(&crowd->guessed) >= guessed;
+    if (must_guess || must_try(crowd, now)) {
         char text[TEXT];
-        store(&crowd->guessed, now);
+        const long all = sysconf(_SC_NPROCESSORS_ONLN);
         read_text("/proc/loadavg", text);
-        hs__crowd_guess(crowd, text, sysconf(_SC_NPROCESSORS_ONLN), now);
+        if (!must_guess) hs__crowd_defer(crowd, text, all);
+        else {
+            store(&crowd->guessed, now);
+            hs__crowd_guess(crowd, text, all, now);
+        }
     }
     return hs__crowd_judge_at(crowd, now);
 }

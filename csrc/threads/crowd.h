@@ -38,8 +38,8 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
 /* Returns whether the pool is crowded: its workers wait for a core for a large share of the time
  * that they want to run. A pool becomes crowded by the samples of two workers. It is no longer
  * crowded when a caller that works alone has a core of its own, after some time that grows while
- * this turns out to be too early. Without recent samples the number of threads that run in the
- * system decides: if they leave less than two cpus, the pool is crowded.
+ * this turns out to be too early, and while the threads that run in the system leave no cpu. Without
+ * recent samples their number decides: if they leave less than two cpus, the pool is crowded.
  *   cpus  the number that the process may use (hs__load_quota). With less than p the workers wait
  *         for it, not for other programs, and the pool is not crowded */
 int hs__crowd_judge(hs__crowd *crowd, double cpus);
@@ -53,5 +53,8 @@ int hs__crowd_judge(hs__crowd *crowd, double cpus);
 void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, double waited);
 int hs__crowd_judge_at(hs__crowd *crowd, double now);
 void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now);
+/* Doubles the time until the caller tries, if no cpu of the system is free; up to 8 s, since the cpus
+ * of this process may be free in a system that is full. */
+void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus);
 
 #endif
