@@ -159,7 +159,7 @@ static void test_one_thread(void)
     CHECK(threads_in_call(&process, SMALL) == 1);
     CHECK(threads_in(HS__TRSM, 1e5) == 4 && threads_in(HS__TRSM, 5e4) == 1);
     CHECK(threads_in(HS__POTRF, 5e6) == 1 && threads_in(HS__POTRF, 2e7) == 4);
-    CHECK(threads_in(HS__ROUTINES, 5e6) == 1 && threads_in(HS__ROUTINES, 1e7) == 4);
+    CHECK(threads_in(HS__ROUTINES, 1e8) == 1 && threads_in(HS__ROUTINES, 4e8) == 4);
     check_idle(8);
     begin(8, 0.2);
     CHECK(threads_in_call(&process, LARGE) == 1);
