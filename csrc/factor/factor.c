@@ -101,7 +101,6 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
         return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
     tasks.dynamic = x->cooperative != 0;
     tasks.volume = volume_of(x);
-    tasks.alone = is_small(x);
     tasks.given_owner = x->owner;
     tasks.grid = x->grid;
     tasks.costs = x->costs;
@@ -113,7 +112,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     if (x->kind == HS_CHOLESKY) tasks.x.kept = x->clear ? HS__CLEARED : HS__LOWER;
     tasks.steps = blocks;
     hs__column_type_init(&tasks.x.type, hs__kernel_current(), x->dtype);
-    if (tasks.dynamic || tasks.alone) hs__run_together(&tasks.run);
+    if (tasks.dynamic) hs__run_together(&tasks.run);
     const hs_status status = hs__tasks_do(&tasks);
     const int64_t failed = atomic_load(&tasks.failed);
     if (!status) x->failed = failed < INT64_MAX ? failed : -1;

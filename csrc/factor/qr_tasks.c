@@ -450,7 +450,6 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     const hs_options options = {.poll = poll, .poll_context = context};
     hs__tasks tasks = hs__tasks_of(&product_tasks, pool, &options, NULL);
     tasks.volume = (double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols;
-    tasks.alone = hs__is_small(tasks.volume);
     tasks.x = (hs__task_data){.given = to,
                               .wanted = to,
                               .tau = qr->tau,

@@ -151,7 +151,6 @@ static hs_status solve_by_tasks(const solver *s, const triangle *a, const hs__ma
     hs__tasks tasks = hs__tasks_of(&system_tasks, s->pool, &s->options, NULL);
     tasks.run.lease = s->lease;
     tasks.volume = (double)n * (double)n * (double)cols / 2.0;
-    tasks.alone = hs__is_small(tasks.volume);
     tasks.x = (hs__task_data){.given = *b,
                               .wanted = *b,
                               .triangle = a->t,

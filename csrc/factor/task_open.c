@@ -141,7 +141,8 @@ static hs_status open_scratch(hs__tasks *tasks)
 static hs_status open_domains(hs__tasks *tasks)
 {
     const hs__domains *domains = hs__pool_domains(tasks->run.pool);
-    const int one = domains->count > 1 && (tasks->run.options.pace || tasks->grid || tasks->alone);
+    const int is_alone = tasks->run.manner == HS__ALONE;
+    const int one = domains->count > 1 && (tasks->run.options.pace || tasks->grid || is_alone);
     tasks->domains = one ? 1 : domains->count;
     const size_t count = (size_t)tasks->domains;
     const size_t workers = (size_t)tasks->workers;
@@ -244,9 +245,10 @@ hs_status hs__tasks_open(void *context)
     hs__tasks *tasks = context;
     const hs__factor_blocks *b = &tasks->x.blocks;
     const double *links = tasks->costs ? tasks->costs->links : NULL;
-    if (tasks->alone) tasks->run.manner = HS__ALONE;
-    else if (!tasks->dynamic) tasks->run.manner = HS__EACH;
-    else tasks->run.manner = hs__manner_for(tasks->volume, 0.0, HS__BRIEF_FACTOR_UPDATES);
+    tasks->run.manner = HS__EACH;
+    if (tasks->dynamic)
+        tasks->run.manner =
+            hs__manner_for(tasks->volume, HS__ALONE_FACTOR_UPDATES, HS__BRIEF_FACTOR_UPDATES);
     atomic_store(&tasks->failed, INT64_MAX);
     tasks->x.failed = &tasks->failed;
     tasks->x.panels = b->count ? tasks->steps.panels : 0;

@@ -59,14 +59,14 @@ static int64_t block_of(const hs__column_type *t, int64_t cols, int32_t workers)
 hs_status hs__tasks_apply(hs__tasks *tasks, int64_t m, int64_t rank, int64_t cols,
                           hs_status (*run)(hs__tasks *tasks))
 {
-    const int32_t workers = tasks->alone ? 1 : tasks->workers;
+    const int is_alone = hs__is_small(tasks->volume);
+    const int32_t workers = is_alone ? 1 : tasks->workers;
     tasks->dynamic = 1;
     tasks->applies = 1;
     hs__run_together(&tasks->run);
-    tasks->x.width =
-        hs__min(tasks->kind->widest,
-                hs_factor_block(HS_LU, m, rank, tasks->x.type.dtype,
-                                tasks->alone ? 1 : hs__pool_cuts_for(tasks->run.pool)));
+    tasks->x.width = hs__min(tasks->kind->widest,
+                             hs_factor_block(HS_LU, m, rank, tasks->x.type.dtype,
+                                             is_alone ? 1 : hs__pool_cuts_for(tasks->run.pool)));
     if (!hs__factor_blocks_init(&tasks->x.blocks, HS_LU, m, cols,
                                 block_of(&tasks->x.type, cols, workers)))
         return HS_ERROR_VALUE;

@@ -149,8 +149,7 @@ typedef struct hs__task_domain {
  *                 not for paced runs
  *   steps         blocks, the first of which are the panels: x.blocks, or the blocks of that other
  *                 matrix
- *   volume        multiply-adds of the run
- *   alone         the caller does everything
+ *   volume        multiply-adds: the caller does everything in a small run that is dynamic
  *   given_owner   [x.blocks.count] or NULL
  *   grid          see hs_factor; only for runs that are not dynamic
  *   dynamic       a worker that would wait takes over tasks of other workers */
@@ -159,7 +158,7 @@ typedef struct hs__tasks {
     const hs__task_kind *kind;
     hs__task_data x;
     double volume;
-    int32_t workers, dynamic, alone, applies;
+    int32_t workers, dynamic, applies;
     const int32_t *given_owner;
     int32_t grid;
     const hs_factor_costs *costs;
