@@ -66,7 +66,7 @@ enum {
     /* n^3 of an eigenproblem, m n min(m, n) of singular values. By hand. */
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
     /* In a crowded pool (threads/crowd.h) the caller does everything up to these. Measured beside two
-     * busy programs on two cores, float64, milliseconds of two workers / of one: products of order
+     * busy programs on two cores, float64, time of two workers / time of one: products of order
      * 300 1.34, 1000 0.84; LU 300 1.61, 1000 0.98, 2000 0.66; Cholesky 600 1.14, 2000 0.90; QR of
      * 2000 x 400 1.16; eigh 300 1.39, 600 1.06, 1000 0.87; svd 300 2.01, 500 1.67, 1000 1.05;
      * singular values 600 2.41. */

@@ -89,7 +89,7 @@ typedef struct hs__run {
     hs__sharing sharing;
     int32_t workers;
     hs__manner manner; /* HS__BRIEF becomes HS__SHARED after open */
-    int unaided;       /* the caller does a brief run alone */
+    int unaided;       /* it was HS__BRIEF, and the caller does it alone */
     hs_options options;
     hs_trace trace;       /* event_count is kept below, not here */
     int32_t *recorded;    /* the caller's event_count, or NULL */

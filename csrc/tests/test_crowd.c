@@ -254,6 +254,39 @@ static void products(void)
     hs_pool_destroy(pool);
 }
 
+/* The bits of a factorisation are those of a pool with its helpers, in one domain and in two. */
+static void factorisations(void)
+{
+    enum { N = 360 }; /* for Cholesky: a smaller one is the caller's in any pool */
+    static double matrix[2][N * N], tau[N];
+    static int32_t pivots[2][N];
+    static const hs_domain domains[2]; /* the usual kernel and sizes */
+    static const int32_t domain_of[2] = {0, 1};
+    for (int32_t kind = HS_LU; kind <= HS_QR; kind++)
+        for (int32_t count = 1; count <= 2; count++)
+            for (int crowded = 0; crowded < 2; crowded++) {
+                hs_pool *pool = NULL;
+                hs_factor x;
+                for (int i = 0; i < N * N; i++)
+                    matrix[crowded][i] = i % (N + 1) ? 1.0 / (1 + i / N + i % N) : N;
+                CHECK(hs_pool_create_domains(2, NULL, count, domains,
+                                             count == 2 ? domain_of : (const int32_t[]){0, 0},
+                                             &pool) == HS_OK);
+                CHECK(hs_pool_set_elastic(pool, crowded) == HS_OK);
+                if (crowded) crowd_pool(pool);
+                hs_factor_default(&x, kind, HS_FLOAT64, N, N, matrix[crowded]);
+                x.cooperative = 1;
+                x.pivots = pivots[crowded];
+                x.tau = tau;
+                CHECK(hs_run_factor(pool, &x, NULL, NULL) == HS_OK);
+                CHECK(x.failed == -1);
+                hs_pool_destroy(pool);
+                if (!crowded) continue;
+                CHECK(!memcmp(matrix[0], matrix[1], sizeof matrix[0]));
+                CHECK(kind != HS_LU || !memcmp(pivots[0], pivots[1], sizeof pivots[0]));
+            }
+}
+
 int main(void)
 {
     entering();
@@ -264,5 +297,6 @@ int main(void)
     sampling();
     elastic_pools();
     products();
+    factorisations();
     return check_result();
 }

@@ -99,7 +99,8 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  *               other workers have begun. A worker that comes late finds its part done. The caller
  *               does not wait for a worker that has not even started by then because another
  *               program is on its core
- *   HS__BRIEF   HS__SHARED, or HS__ALONE if the pool is crowded. hs__run_do decides (run.h)
+ *   HS__BRIEF   HS__SHARED, or as HS__ALONE if the pool is crowded. Not for hs__pool_run: a run
+ *               decides which it is before it begins (run.h)
  *   HS__LED     each worker does its part; the caller runs lead(job) beside them, which must see to
  *               the end of their work, or is NULL. Only for a pool that has threads
  *   HS__ALONE   the caller does everything as worker 0, for work so short that waking the other

@@ -67,9 +67,9 @@ class Pool:
         found that more do not help). If each core has a worker, each worker is pinned to a cpu. If
         there are fewer workers than cores, they run where other programs leave cores free: on the
         cpus of one domain, or of as few as possible. While other programs use all cores, the
-        calling thread does brief runs alone: a pool of a given number of workers always uses all
-        of them. If `measure` has found that the speeds of
-        these cpus differ by more than 5 %, the measured speeds are used, for each dtype.
+        calling thread does brief runs alone; a pool of a given number of workers always uses all
+        of them. If `measure` has found that the speeds of these cpus differ by more than 5 %, the
+        measured speeds are used, for each dtype.
     emulate : bool
         Pace the workers by their cycle-times (seconds per gigaflop) and link costs (seconds per
         gigabyte), whatever the host is: there may be more workers than cores. The results are
