@@ -1,9 +1,12 @@
 """What every test starts from."""
 
+import faulthandler
 import gc
+import math
 import os
 import signal
 import sys
+import time
 from itertools import count
 
 # What is compared with is computed by one thread: more of them would spin on cores that others
@@ -59,10 +62,28 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+#: Where a process says that it hangs: standard error, outside pytest's capture. And since when.
+_watch = {"to": 2, "since": -math.inf}
+
+
 def pytest_configure(config):
     """A process that dies ends the run with an error. With `--dist loadfile` the others may wait
     for ever for its successor."""
     config.option.maxworkerrestart = "0"
+    _watch["to"] = os.dup(2)  # pytest does not capture it now
+
+
+def pytest_runtest_setup():
+    """A test that no signal interrupts ends the process after 700 to 760 seconds, and with it the
+    run. pytest's own `faulthandler_timeout` starts and ends a thread for each test, which takes
+    longer than most tests."""
+    if time.monotonic() > _watch["since"] + 60:
+        faulthandler.dump_traceback_later(760, exit=True, file=_watch["to"])
+        _watch["since"] = time.monotonic()
+
+
+def pytest_unconfigure():
+    faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_collection(session):
