@@ -10,7 +10,8 @@ def overlap(a, b, slack=1e-6):
 
 
 def drawn_texts(ax):
-    ax.figure.draw_without_rendering()
+    if ax.figure.stale:
+        ax.figure.draw_without_rendering()
     return [t for t in (*ax.texts, *ax.get_yticklabels()) if t.get_text() and t.get_visible()]
 
 

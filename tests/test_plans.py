@@ -935,7 +935,7 @@ class TestOtherWorkers:
         """Each worker's order is fixed, and so is the port's: every time is a maximum of sums of
         times."""
         plan, rng = planned(own), np.random.default_rng(3)
-        for _ in range(8):
+        for _ in range(many(8, 2)):
             work = rng.uniform(0.2, 3.0, len(own))
             slower = np.where(
                 rng.random(len(own)) < 0.5, work * rng.uniform(1.0, 3.0, len(own)), work
@@ -955,7 +955,7 @@ class TestOtherWorkers:
         """By the replay of the validators; and what is planned for the other workers is not below
         the bound."""
         plan, rng = planned(own), np.random.default_rng(4)
-        for _ in range(many(8, 3)):
+        for _ in range(many(8, 2)):
             other = self.changed(own, rng.uniform(0.2, 3.0, len(own)), rng.uniform(0.2, 3.0))
             moved = plan.on(other)
             validate(moved)

@@ -146,6 +146,7 @@ for n in 299, 300:
 """
 
 
+@pytest.mark.slow
 @two_cores
 @pytest.mark.parametrize(
     "name", many(["float32", "float64", "complex64", "complex128"], ["float64"])

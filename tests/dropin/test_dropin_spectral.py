@@ -535,6 +535,7 @@ for name in {names}:
 """
 
 
+@pytest.mark.slow
 @two_cores
 @pytest.mark.parametrize(
     "name", many(["float32", "float64", "complex64", "complex128"], ["float64"])
@@ -571,6 +572,7 @@ for n in 299, 300:
 """
 
 
+@pytest.mark.slow
 @two_cores
 @pytest.mark.parametrize(
     "name", many(["float32", "float64", "complex64", "complex128"], ["float64"])

@@ -886,13 +886,13 @@ def test_a_star_run_has_room_for_its_log():
 @pytest.mark.parametrize("part", range(many(4, 2)))
 def test_changed_fields(part):
     found = Counter()
-    for number in range(part * 300, part * 300 + 300):
+    for number in range(part * 300, part * 300 + many(300, 200)):
         try:
             found[attempt(1, number, plots=0.03)] += 1
         except Finding as finding:
             pytest.fail(f"case {number} of seed 1: {finding}")
-    assert found["refused"] > 100
-    assert found["used"] > 20
+    assert found["refused"] > many(100, 60)
+    assert found["used"] > many(20, 10)
 
 
 # ---- without end ---------------------------------------------------------------------------------

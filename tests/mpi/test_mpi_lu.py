@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from mpi_fake import on_ranks
 from mpi_matrices import DTYPES, eps, multiplied_back, random_matrix
 from oracles.mpi import cholesky_bytes, lu_bytes, solve_bytes
@@ -157,7 +158,7 @@ def test_ways_of_panels(deal):
             )
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(deals(), st.sampled_from(DTYPES))
 def test_what_ranks_hold_already(deal, dtype):
     n, block, owner, size, root = deal

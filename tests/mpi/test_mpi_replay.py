@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inputs import many
 from mpi_fake import good, on_ranks
 from oracles.replay import flops, read, replayed, sent
 
@@ -31,7 +32,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("replay")
 
 
-@settings(max_examples=40)
+@settings(max_examples=many(40, 15))
 @given(
     sizes=st.tuples(*[st.sampled_from([1, 2, 7, 24, 60, 300])] * 3),
     times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),

@@ -283,7 +283,7 @@ def pair():
 
 
 class TestSockets:
-    @settings(max_examples=30)
+    @settings(max_examples=many(30, 15))
     @given(
         st.lists(
             st.tuples(st.sampled_from([1, 2, "told"]), st.integers(1, 300_000), st.booleans()),

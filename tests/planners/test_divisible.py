@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from inputs import many
 from interrupted import interrupted
 from oracles.divisible import exact_makespan, exact_one_way, makespan_of_orders, makespans, replay
 
@@ -207,7 +208,7 @@ def check_useless(times, costs, z, place, time, cost):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(
     workers=st.lists(any_worker, min_size=2, max_size=5),
     z=any_ratio,
@@ -222,7 +223,7 @@ def test_permutation(workers, z, random):
     assert other.makespan == pytest.approx(plan.makespan, rel=3e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(
     workers=st.lists(any_worker, min_size=1, max_size=5),
     z=any_ratio,

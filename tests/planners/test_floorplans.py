@@ -338,7 +338,7 @@ def test_bound_is_below_any_zones(shape):
 
 
 @pytest.mark.parametrize("method", ZONED)
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(lists(7))
 @example([1.0])
 @example([1.0] * 7)
@@ -494,7 +494,7 @@ def test_some_intervals_cost_no_less_than_all(areas, reach):
         assert (cost, some.tolist()) == (least, every.tolist())
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(
     lists(40, least=3),
     st.integers(2, 8),
@@ -671,7 +671,7 @@ def test_link_costs(case):
     assert hs.partition(areas, link_costs=weights).cost <= plan.cost * (1 + 1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(
     lists(6, least=2).filter(lambda areas: len({*areas}) == len(areas)),
     st.randoms(use_true_random=False),
@@ -740,7 +740,7 @@ def test_groups(case):
     assert plan.cost >= oracle.best_groups(areas, groups, price) * (1 - 1e-11)
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(lists(6))
 @example([1.0] * 5)
 @example([20.0, 20.0, 20.0, 20.0, 1.0])
@@ -758,7 +758,7 @@ def test_the_smallest_largest_half_perimeter(areas):
     assert best.cost <= plan.cost * (1 + 1e-9)
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(weighted)
 def test_the_largest_weighted(case):
     areas, weights = case
@@ -885,7 +885,7 @@ def matrices(draw):
 
 
 @pytest.mark.parametrize("method", [*ZONED, "contiguous"])
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(matrices())
 @example(((1, 1), [3.0]))
 @example(((30, 1), [1.0] * 7))
@@ -1071,7 +1071,7 @@ def test_seed_and_budget():
         assert plan.cost <= hs.partition(areas, "interval").cost * (1 + 1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(20, 15))
 @given(
     lists(6),
     st.sampled_from(["interval", "guillotine", "nagamochi-abe", "recursive"]),
@@ -1255,6 +1255,7 @@ def test_bound_of_what_moves_holds_for_both_plans():
     assert again.moved > 0.0
 
 
+@pytest.mark.slow
 def test_advice_that_can_be_followed():
     """Of a method that takes no more workers: how many it takes, not to name it."""
     rng = np.random.default_rng(2)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from oracles.allocate import best_owners, every_owner, profile_costs
 from oracles.lu import backward_error
 from validators import validate
@@ -30,7 +31,7 @@ def steps_of(tables, n):
     return [[table[n - 1 - k].tolist() for table in tables] for k in range(n - 1)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=many(40, 15))
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
 def test_nothing_is_better_than_the_best_of_all_owners(n, p, seed, holes):
     tables = drawn_tables(np.random.default_rng(seed), p, n, holes)

@@ -183,7 +183,7 @@ def networks(draw, most=5, links=7):
     return times, [(name[i], name[j], draw(cost)) for i, j in draw(st.permutations(pairs))], name[0]
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 60), st.booleans())
 # HiGHS 1.16 says "solve error" with the start, and solves it without
 @example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)
@@ -393,7 +393,7 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
     check(plan.on(slow))
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
 def test_installments(network, n, source_computes, rounds):
     """The least of a program of its own, never later than with fewer; whole layers near it; times
@@ -488,7 +488,7 @@ def test_bad_modes():
         hs.layers_network(3, [1, 1], [(0, 1, 1)], disk="yes")
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 40), st.booleans(), st.data())
 def test_sources(network, n, source_computes, data):
     """As from one node before them, over links without cost; what one gives, more never make
@@ -550,7 +550,7 @@ def test_bad_sources(source, error, words):
         hs.layers_network(10, [1e-3] * 3, [(0, 1, 1e-4), (1, 2, 1e-4)], source)
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(20, 15))
 @given(networks(most=4, links=4), st.integers(1, 5), st.booleans())
 def test_all_counts(network, n, source_computes):
     plan = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
@@ -559,7 +559,7 @@ def test_all_counts(network, n, source_computes):
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(20, 15))
 @given(
     networks(most=4, links=5),
     st.integers(1, 20),
@@ -773,6 +773,7 @@ def test_flows_are_made_to_conserve():
 # ---- branch and bound ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_limits():
     mesh = paper_mesh(7, 7, 0)
     searched = hs.layers_mesh(1500, *mesh, method="neighbours")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from oracles import distribute_makespan, fractions
 from oracles.allocate import every_owner, update_costs
 
@@ -76,7 +77,7 @@ def test_figures_6_and_7():
     assert plan.step_costs[32] == 120.0
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(st.integers(1, 6), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
 def test_nothing_is_better_for_any_weights(n, times, data):
     weights = data.draw(st.lists(st.integers(0, 5), min_size=n - 1, max_size=n - 1))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from trees import V2_MOUNT, Tree
 
 import hetsched as hs
@@ -62,7 +63,7 @@ def test_partitions_in_the_engine(areas, method, data):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(
     stacks(most=4),
     st.sampled_from(["recursive", "snrpp", "best", "columns"]),
@@ -100,7 +101,7 @@ def test_layers(times, mode, method, data):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(stacks(), st.sampled_from(["best", "exact", "search", "multistart", "greedy"]), st.data())
 def test_rings(times, method, data):
     p = times.shape[-1]
@@ -116,7 +117,7 @@ def test_rings(times, method, data):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=many(30, 15))
 @given(stacks(most=4), st.booleans(), st.booleans())
 def test_tasks(times, own, back):
     send = times / 8 if own else 0.25

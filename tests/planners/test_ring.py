@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import many
 from oracles.ring import balanced, best_time, messages, milp_time, rings, shortest
 
 import hetsched as hs
@@ -238,7 +239,7 @@ def test_against_the_integer_program():
     """All sizes for four and five workers, most of which take some of them only; the best size for
     up to eight."""
     taken = set()
-    for seed in range(6):
+    for seed in range(many(6, 4)):
         p = 4 + seed % 2
         times, links, work, volume = relay_problem(seed, p)
         plan = hs.slice_ring(times, links, work, volume, relays=True)
@@ -247,7 +248,7 @@ def test_against_the_integer_program():
         assert min(values.values()) == pytest.approx(plan.makespan, rel=1e-6)
         taken.add(len(plan.ring))
     assert len(taken) > 2
-    for p in (6, 7, 8):
+    for p in many((6, 7, 8), (6,)):
         rng = np.random.default_rng(p)
         times, links = rng.uniform(1, 4, p), rng.uniform(0.1, 2, (p, p))
         plan = hs.slice_ring(times, links, 25.0, 1.0)
@@ -360,7 +361,7 @@ def test_homogeneous_with_very_many_workers():
 def test_search_is_near_the_optimum():
     """Also where few take part; within 0.2 % where multi-start greedy is far off."""
     worst = 0.0
-    for seed in range(40):
+    for seed in range(many(40, 20)):
         problem = random_problem(seed, 11, 0.8 if seed % 4 else 1.5)
         best = hs.slice_ring(*problem).makespan
         found = hs.slice_ring(*problem, "search")
@@ -610,7 +611,7 @@ def pyplot():
     found.close("all")
 
 
-@pytest.mark.parametrize("p", [1, 2, 9, 10, 60])
+@pytest.mark.parametrize("p", many([1, 2, 9, 10, 60], [1, 10]))
 def test_picture(pyplot, p):
     """A wedge for each member in order, as long as its share; what is written can be read."""
     rng = np.random.default_rng(p)

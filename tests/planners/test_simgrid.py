@@ -89,6 +89,7 @@ def compare(ends, instances, makespans):
     np.testing.assert_allclose(ends(instances), makespans, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_methods(simgrid):
     """Every method, lazy and eager."""
     instances, makespans = [], []
@@ -106,6 +107,7 @@ def test_methods(simgrid):
     compare(simgrid, instances, makespans)
 
 
+@pytest.mark.slow
 def test_whatever_is_held(simgrid):
     """Chunks that hold A, B or C, with one buffer or two, of panels of any depth or block by block,
     some ahead."""

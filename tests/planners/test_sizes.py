@@ -136,6 +136,7 @@ def test_a_comparison_says_what_it_left_out():
     )
 
 
+@pytest.mark.slow
 def test_a_comparison_without_a_method_that_would_not_end():
     """Where link costs are too far apart for a method, it is left out with its own words; asked for
     by name it is refused."""

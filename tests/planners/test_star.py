@@ -466,7 +466,7 @@ class TestMaximumReuse:
 
     @pytest.mark.parametrize(
         ("memory", "mu"),
-        [(3, 1), (7, 2), (21, 4), (57, 7), *many([(6, 1), (13, 3), (20, 3)], [])],
+        [(3, 1), (21, 4), *many([(6, 1), (7, 2), (13, 3), (20, 3), (57, 7)], [])],
     )
     def test_one_worker_bound_by_the_port(self, memory, mu):
         """The paper's example has mu = 4 for m = 21. Each chunk costs 2 h w blocks of C and h + w a
@@ -1039,6 +1039,7 @@ class TestPlan:
         )
         assert called[0]
 
+    @pytest.mark.slow
     def test_too_many_messages_beside_a_large_memory(self, monkeypatch):
         """What a plan may need is told from the largest memory: a small one beside it, or A that
         stays, needs far more."""

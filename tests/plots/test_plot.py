@@ -76,7 +76,7 @@ def assert_labels_inside(ax):
 
 
 @pytest.mark.parametrize("overlapping", [False, True])
-@pytest.mark.parametrize("p", many(WORKERS, [1, 3, 64]))
+@pytest.mark.parametrize("p", many(WORKERS, [1, 64]))
 def test_trace_draws_every_event(p, overlapping):
     trace = gantt(p, overlap=overlapping, predicted=12.0)
     ax = plot_trace(trace)
@@ -340,7 +340,7 @@ def test_plots_into_given_axes_leave_the_figure_as_it_is():
     assert pyplot.get_fignums() == [figure.number]
 
 
-@pytest.mark.parametrize("p", [2, 64])
+@pytest.mark.parametrize("p", many([2, 64], [2]))
 def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
     before = dict(matplotlib.rcParams)
     for draw in (

@@ -30,7 +30,7 @@ def _close_figures():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", many(list(DRAWN), list(DRAWN)[::2]))
+@pytest.mark.parametrize("name", many(list(DRAWN), list(DRAWN)[::4]))
 def test_fonts(name, tmp_path):
     before = dict(matplotlib.rcParams)
     thing = DRAWN[name]()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inputs import many
 from validators import validate
 
 import hetsched as hs
@@ -32,7 +33,7 @@ def plan_of(m: int, k: int, n: int, platform: hs.Platform, **options) -> hs.Prod
     return plan
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(TWO, st.integers(0, 50), st.integers(0, 50))
 def test_two_domains_by_speed(workers, m, n):
     """The longer side of C is divided between two domains as by `distribute` of their speeds; so
@@ -57,7 +58,7 @@ def test_two_domains_by_speed(workers, m, n):
             )
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(TIMES, st.integers(20, 90), st.integers(20, 90))
 def test_many_domains_by_speed(workers, m, n):
     """Each domain has a rectangle, as large as its speed says but for a line at each of the cuts
@@ -92,7 +93,7 @@ def as_fast(counts: np.ndarray, n: float, speeds: list[float]) -> None:
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(TIMES, st.integers(1, 40), st.integers(1, 40), st.randoms(use_true_random=False))
 def test_relations(workers, m, n, random):
     """Other units of time, another order of workers, other names of domains, a worker of no use."""
@@ -113,7 +114,7 @@ def test_relations(workers, m, n, random):
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(25, 15))
 @given(TIMES, st.integers(1, 40), st.integers(1, 40))
 def test_turned(workers, m, n):
     """Of the transposed product, where C is not square, each worker has as much."""

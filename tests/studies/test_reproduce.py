@@ -227,6 +227,7 @@ class TestStudy:
         assert "measured" not in text
         assert label(("ratio2", (1, 2, 3))) == "ratio2"
 
+    @pytest.mark.slow
     def test_runs(self, study):
         """An instance of figure 4 and one of figure 8 on emulated workers, all methods: right
         products, never early."""
