@@ -236,9 +236,9 @@ static int stop_at_once(void *context, double fraction)
 
 static void cancels(hs_pool *pool)
 {
-    enum { N = 1100 };
-    double *a = calloc(N * N, sizeof *a);
-    double *c = calloc(N * N, sizeof *c);
+    const int64_t N = CHECK_MANY(1100, 600);
+    double *a = calloc((size_t)(N * N), sizeof *a);
+    double *c = calloc((size_t)(N * N), sizeof *c);
     int calls = 0;
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);

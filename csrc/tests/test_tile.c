@@ -118,7 +118,7 @@ static void random_tilings(void)
     int32_t order[MAX], start[MAX + 1], columns;
     int64_t rects[4 * MAX];
     int tilings = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < CHECK_MANY(3000, 600); round++) {
         int64_t m = 1 + check_random(SIDE);
         int64_t n = 1 + check_random(SIDE);
         int32_t p = 1 + (int32_t)check_random(round % 2 ? MAX : 8);
@@ -157,7 +157,7 @@ static void random_tilings(void)
         for (int32_t i = 0; i < p; i++)
             if (areas[i] == 0) CHECK(rects[4 * i + 2] == 0 && rects[4 * i + 3] == 0);
     }
-    CHECK(tilings > 2000);
+    CHECK(tilings > CHECK_MANY(2000, 400));
 }
 
 /* As many equal workers as cells: one cell for each worker. */
