@@ -600,7 +600,7 @@ int main(void)
     hs_pool *pools[POOLS];
     for (int i = 0; i < POOLS; i++)
         if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
-    check_shapes(pools, 200);
+    check_shapes(pools, CHECK_MANY(200, 150));
     ALSO_LATE(check_shapes(pools, CHECK_MANY(200, 40)));
     check_random_shapes(pools);
     check_values(pools[1]);

@@ -161,8 +161,9 @@ static void layers_of_the_whole(hs_pool *pool)
     const test_run in_bands = {
         .boxes.box = boxes, .boxes.count = banded, .boxes.cooperative = 1, .boxes.layered = 1};
     for (int dtype = 0; dtype < 4; dtype++) {
-        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
-        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
+        const int given = !check_few() || dtype == 0 || dtype == 3;
+        if (given) one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
+        if (!check_few() || !given) one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
     }
     hs_product product;
     double few[4] = {0};
