@@ -218,14 +218,15 @@ static void long_chain(void)
     static int32_t plan[2 * MANY], workers[2 * MANY];
     static int64_t rects[8 * MANY];
     static char cells[SIDES][SIDES];
+    const int32_t count = CHECK_MANY(MANY, 700);
     int32_t length = 0;
     int32_t pieces;
-    for (int32_t i = 0; i < MANY; i++) {
+    for (int32_t i = 0; i < count; i++) {
         areas[i] = 1;
         plan[length++] = i;
         if (i > 0) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
     }
-    CHECK(hs_floorplan_tile(SIDES, SIDES, MANY, areas, plan, length, NULL, workers, rects,
+    CHECK(hs_floorplan_tile(SIDES, SIDES, count, areas, plan, length, NULL, workers, rects,
                             &pieces) == HS_OK);
     for (int32_t k = 0; k < pieces; k++)
         for (int64_t y = 0; y < rects[4 * k + 2]; y++)
