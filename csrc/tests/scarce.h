@@ -58,15 +58,15 @@ static inline size_t scarce_asked(void)
 }
 
 /* Repeats a call until it succeeds, with its first, second, ... allocation failing, once together
- * with all later allocations and once alone. Each failed call must return HS_ERROR_MEMORY, with
- * `untouched` true. */
+ * with all later allocations and once alone, or in turn if few inputs are enough. Each failed call
+ * must return HS_ERROR_MEMORY, with `untouched` true. */
 #define CHECK_SCARCE(call, untouched)                            \
     do {                                                         \
         hs_status scarce_status = HS_ERROR_MEMORY;               \
         long scarce_k = 0;                                       \
         for (; scarce_status != HS_OK; scarce_k++) {             \
             scarce_lasts = scarce_k % 2 == 0;                    \
-            scarce_left = scarce_k / 2;                          \
+            scarce_left = scarce_k / CHECK_MANY(2, 1);           \
             scarce_status = (call);                              \
             scarce_left = -1;                                    \
             if (scarce_status == HS_OK) break;                   \

@@ -41,7 +41,8 @@ static void products(hs_pool *pool)
         {1, 1, 1, 1, 1}, {1, 0, 0, 3, 0}, {0, 0, 2, 0, 0.5}, {5, 1, 1, 1, 1}};
     for (int dtype = 0; dtype < 4; dtype++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int layouts = (int)s; layouts < 64; layouts += CHECK_MANY(23, 47)) {
+            for (int layouts = CHECK_MANY((int)s, (9 * (int)s + 16 * dtype) % 64); layouts < 64;
+                 layouts += CHECK_MANY(23, 64)) {
                 const hs_box whole = {
                     .height = sizes[s][0], .width = sizes[s][1], .length = sizes[s][2]};
                 const test_run run = {.boxes = {.box = &whole,
@@ -236,9 +237,9 @@ static int stop_at_once(void *context, double fraction)
 
 static void cancels(hs_pool *pool)
 {
-    enum { N = 1100 };
-    double *a = calloc(N * N, sizeof *a);
-    double *c = calloc(N * N, sizeof *c);
+    const int64_t N = CHECK_MANY(1100, 600);
+    double *a = calloc((size_t)(N * N), sizeof *a);
+    double *c = calloc((size_t)(N * N), sizeof *c);
     int calls = 0;
     hs_product product;
     hs_product_default(&product, HS_FLOAT64, N, N, N, a, a, c);

@@ -82,6 +82,7 @@ static void refusals(void)
 static void rings(void)
 {
     enum { P = 6 };
+    const int32_t rows = CHECK_MANY(ROWS, 2);
     double times[ROWS * P], links[ROWS * P * P], shares[ROWS * P], makespans[ROWS];
     double latencies[P * P], overheads[P];
     int32_t optimal[ROWS];
@@ -100,10 +101,10 @@ static void rings(void)
         all.link = 0.5;
         all.relays = kind == 1;
         for (int method = HS_RING_METHOD_BEST; method <= HS_RING_METHOD_ALL; method++) {
-            if (!CHECK(hs_ring_batch(ROWS, &all, (hs_ring_method)method, &effort, NULL, shares,
+            if (!CHECK(hs_ring_batch(rows, &all, (hs_ring_method)method, &effort, NULL, shares,
                                      makespans, bounds, optimal) == HS_OK))
                 return;
-            for (int32_t row = 0; row < ROWS; row++) {
+            for (int32_t row = 0; row < rows; row++) {
                 hs_ring one = all;
                 one.cycle_times = times + row * P;
                 if (all.links) one.links = links + row * P * P;

@@ -142,7 +142,7 @@ typedef struct {
 static void *make_calls(void *context)
 {
     caller *self = context;
-    for (int round = 0; round < CHECK_MANY(12, 3); round++)
+    for (int round = 0; round < CHECK_MANY(12, 2); round++)
         for (int kind = 0; kind < KINDS; kind++) {
             static const int64_t sizes[] = {MOST, 1, 65, 0, 40, 121};
             const int64_t n = sizes[(round + kind + self->number) % 6];

@@ -160,7 +160,7 @@ static void check_products(hs_pool *const *pools)
                     check_product(pools, dtype, adjoint, n, width, n / 2, n % 2 ? 0 : n);
             }
         }
-    const int64_t n = CHECK_MANY(700, 330);
+    const int64_t n = CHECK_MANY(700, 200);
     for (int adjoint = 0; adjoint < 2; adjoint++) {
         check_product(pools, HS_FLOAT64, adjoint, n, 16, n - 1, 70);
         check_product(pools, HS_COMPLEX64, adjoint, n, 48, n - 2, 130);

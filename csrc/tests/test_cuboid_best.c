@@ -123,11 +123,12 @@ static void searches(void)
     hs_certificate none, some, again, timed;
     const hs_effort seed = {7, 0, 0};
     const hs_effort moment = {7, 1, 0};
+    const int32_t orders = CHECK_MANY(900, 100);
     CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, -1, &seed, NULL, &found, boxes[0], NULL, &none) ==
           HS_OK);
-    CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, 900, &seed, NULL, &found, boxes[0], NULL,
+    CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, orders, &seed, NULL, &found, boxes[0], NULL,
                           &some) == HS_OK);
-    CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, 900, &seed, NULL, &found, boxes[1], NULL,
+    CHECK(hs_cuboids_best(&cube, HS_CUBOIDS_BEST, orders, &seed, NULL, &found, boxes[1], NULL,
                           &again) == HS_OK);
     CHECK(memcmp(boxes[0], boxes[1], sizeof *boxes) == 0 && again.value == some.value);
     CHECK(some.value < none.value && found == HS_CUBOIDS_SEARCH);

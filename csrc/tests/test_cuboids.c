@@ -135,7 +135,7 @@ static void close_to_the_bound(void)
         {20, 0, 1, 1.0144}, {20, 60, 1, 1.0140}, {40, 0, 1, 1.0082},  {40, 0, 8, 1.0272},
         {64, 0, 1, 1.0060}, {100, 0, 1, 1.0077}, {100, 0, 3, 1.0086},
     };
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 7; i += CHECK_MANY(1, 3)) {
         double ratio = 0;
         for (int round = 0; round < 6; round++) {
             double volumes[MAX];

@@ -600,14 +600,14 @@ int main(void)
     hs_pool *pools[POOLS];
     for (int i = 0; i < POOLS; i++)
         if (!CHECK(hs_pool_create(workers[i], NULL, &pools[i]) == HS_OK)) return check_result();
-    check_shapes(pools, 200);
-    ALSO_LATE(check_shapes(pools, CHECK_MANY(200, 60)));
+    check_shapes(pools, CHECK_MANY(200, 150));
+    ALSO_LATE(check_shapes(pools, CHECK_MANY(200, 40)));
     check_random_shapes(pools);
     check_values(pools[1]);
     for (int i = 0; i < POOLS; i++) check_cancel(pools[i]);
     check_reduction(pools, POOLS, HS_FLOAT64, CHECK_MANY(700, 200), CHECK_MANY(600, 150), 48, 1, 1);
     check_chase(pools, POOLS, HS_FLOAT64, CHECK_MANY(400, 150), 48, 0, 1);
-    for (sets = LEAST_SET; sets < 2; sets++) check_shapes(pools, CHECK_MANY(200, 60));
+    for (sets = LEAST_SET; sets < 2; sets++) check_shapes(pools, CHECK_MANY(200, 40));
     for (int i = 0; i < POOLS; i++) hs_pool_destroy(pools[i]);
     return check_result();
 }

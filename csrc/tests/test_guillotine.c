@@ -84,7 +84,7 @@ static void only_positive_areas_count(void)
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 400;
+    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(400, 100);
     as_every_tree(rounds);
     known_wheels();
     planner_too_many(plan_guillotine, 16);

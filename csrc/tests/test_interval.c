@@ -224,7 +224,7 @@ static void no_memory(void)
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(1500, 300);
+    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(1500, 120);
     as_every_run(rounds);
     as_every_grouping(rounds);
     not_worse();

@@ -237,7 +237,7 @@ static atomic_int ended; /* callers */
 
 static void *make_calls(void *context)
 {
-    for (int round = 0; round < CHECK_MANY(60, 6); round++) make_call(context);
+    for (int round = 0; round < CHECK_MANY(60, 3); round++) make_call(context);
     atomic_fetch_add(&ended, 1);
     return NULL;
 }

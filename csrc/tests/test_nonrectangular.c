@@ -86,7 +86,7 @@ static void square_corner(void)
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 1500;
+    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(1500, 400);
     is_a_floorplan(rounds);
     two();
     small_beside_large();

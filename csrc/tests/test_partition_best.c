@@ -99,7 +99,7 @@ static void check_columns(const planned *found, int32_t p)
 static void every_method(void)
 {
     static planned best, one;
-    for (int round = 0; round < CHECK_MANY(300, 40); round++) {
+    for (int round = 0; round < CHECK_MANY(300, 20); round++) {
         double areas[MOST], weights[MOST];
         const int32_t p = 1 + (int32_t)check_random(6);
         const int32_t size = draw_areas(p, areas);
@@ -141,7 +141,7 @@ static void every_method(void)
 static void columns_of_the_floorplan(void)
 {
     static planned one;
-    for (int round = 0; round < CHECK_MANY(400, 60); round++) {
+    for (int round = 0; round < CHECK_MANY(400, 30); round++) {
         double areas[MOST], rects[8 * MOST];
         int32_t workers[2 * MOST], pieces;
         const int32_t p = 1 + (int32_t)check_random(MOST);

@@ -160,9 +160,10 @@ static void layers_of_the_whole(hs_pool *pool)
           boxes[whole + 1].depth == boxes[whole].depth);
     const test_run in_bands = {
         .boxes.box = boxes, .boxes.count = banded, .boxes.cooperative = 1, .boxes.layered = 1};
-    for (int dtype = 0; dtype < 4; dtype++) {
-        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
-        one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
+    for (int dtype = 0; dtype < 4; dtype += CHECK_MANY(1, 3)) {
+        if (dtype < CHECK_MANY(4, 1))
+            one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
+        if (dtype > CHECK_MANY(-1, 0)) one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
     }
     hs_product product;
     double few[4] = {0};

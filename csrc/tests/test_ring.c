@@ -882,7 +882,7 @@ int main(int argc, char **argv)
     efforts();
     greedy();
     toured();
-    check_hard(200);
+    check_hard(CHECK_MANY(200, 40));
     larger();
     reduced();
     refusals();

@@ -64,7 +64,7 @@ static void check_links(int32_t p, const hs_ring_network *net, int32_t size, con
 
 static void all_methods(void)
 {
-    for (int round = 0; round < CHECK_MANY(300, 20); round++) {
+    for (int round = 0; round < CHECK_MANY(300, 5); round++) {
         const int32_t p = 1 + (int32_t)check_random(MOST);
         const hs_ring_network net = make_network(p);
         const hs_ring problem = {

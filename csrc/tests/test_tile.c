@@ -118,7 +118,7 @@ static void random_tilings(void)
     int32_t order[MAX], start[MAX + 1], columns;
     int64_t rects[4 * MAX];
     int tilings = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < CHECK_MANY(3000, 600); round++) {
         int64_t m = 1 + check_random(SIDE);
         int64_t n = 1 + check_random(SIDE);
         int32_t p = 1 + (int32_t)check_random(round % 2 ? MAX : 8);
@@ -157,7 +157,7 @@ static void random_tilings(void)
         for (int32_t i = 0; i < p; i++)
             if (areas[i] == 0) CHECK(rects[4 * i + 2] == 0 && rects[4 * i + 3] == 0);
     }
-    CHECK(tilings > 2000);
+    CHECK(tilings > CHECK_MANY(2000, 400));
 }
 
 /* As many equal workers as cells: one cell for each worker. */
@@ -218,14 +218,15 @@ static void long_chain(void)
     static int32_t plan[2 * MANY], workers[2 * MANY];
     static int64_t rects[8 * MANY];
     static char cells[SIDES][SIDES];
+    const int32_t count = CHECK_MANY(MANY, 700);
     int32_t length = 0;
     int32_t pieces;
-    for (int32_t i = 0; i < MANY; i++) {
+    for (int32_t i = 0; i < count; i++) {
         areas[i] = 1;
         plan[length++] = i;
         if (i > 0) plan[length++] = i % 2 ? HS_BESIDE : HS_ABOVE;
     }
-    CHECK(hs_floorplan_tile(SIDES, SIDES, MANY, areas, plan, length, NULL, workers, rects,
+    CHECK(hs_floorplan_tile(SIDES, SIDES, count, areas, plan, length, NULL, workers, rects,
                             &pieces) == HS_OK);
     for (int32_t k = 0; k < pieces; k++)
         for (int64_t y = 0; y < rects[4 * k + 2]; y++)
