@@ -552,7 +552,10 @@ static void domains(const char *second, int rounds)
     hs_pool *several = open_domains(5, of, second);
     hs_pool *one = NULL;
     if (!several || !CHECK(hs_pool_create(5, NULL, &one) == HS_OK)) return;
-    for (int round = 0; round < rounds; round += CHECK_MANY(1, 5)) {
+    /* each type, kind, way and size of block */
+    static const int few[] = {0, 2, 5, 11};
+    for (int turn = 0; turn < CHECK_MANY(rounds, 4); turn++) {
+        const int round = check_few() ? few[turn] : turn;
         const int dtype = round % 4;
         const int kind = round / 4 % 3;
         const int cooperative = round % 5 != 1;
