@@ -4,13 +4,16 @@ Each rank holds adjacent columns. Neighbours on the ring exchange d columns, the
 steps, so that there is one message in each direction for d steps and not for each. The bytes are
 as for one column in each step. A rank updates its inner columns while the halos travel. The
 columns beside the halos follow in a strip of 3 d columns, of which the middle third is valid: in
-each step the values at the ends of a strip become invalid for one column more.
+each step the values at the ends of a strip become invalid for one column more. So a member of a
+ring updates 6 d columns besides its slice, which the plan charges as an overhead of each step,
+with the processor time of an exchange.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 _BACK, _ON, _UP, _DOWN = (FIRST + 8 + i for i in range(4))
 _DEEP = 8  # most columns of a halo: beyond it, strips cost more than messages
 _SAMPLE = 1 << 20  # elements, at most, of the slice with which a rank measures its speed
+_EXCHANGES = 20  # of halos, with which it measures what one takes
 
 
 class Sweep(NamedTuple):
@@ -116,7 +120,8 @@ def stencil(
     platform : Platform, optional
         Used at the root if there is no StencilPlan: cycle-times in seconds per gigaflop and links
         between every two ranks, such as `measure` finds. Default: the speeds of the ranks from a
-        brief measurement that is made once for each communicator, and links without cost.
+        brief measurement that is made once for each communicator, and links without cost. The
+        same measurement finds the processor time of a message, for any platform.
     tolerance : float, optional
         >= 0. The iteration ends when no element has changed by more in a step.
     every : int
@@ -154,7 +159,9 @@ def stencil(
     -----
     The bits are the same as with `Pool.stencil`, for any number of ranks. Neighbours exchange up to
     8 columns at once, and then do as many steps. A step sends the bytes that the plan counts, and
-    once, for each division of the columns, the ends of the halos.
+    once, for each division of the columns, the ends of the halos. A plan that is made here charges
+    each member, in every step, for 48 columns that it updates besides its own and for an eighth of
+    an exchange. So a small matrix stays on one rank.
 
     Examples
     --------
@@ -283,7 +290,7 @@ def _stencil(
             same = own._replace(checkpoint="" if own.checkpoint is not None else None)
             wishes = (
                 check.flag("trace", trace),
-                platform is None and not isinstance(plan, StencilPlan),
+                not isinstance(plan, StencilPlan),
             )
             return of_u, as_text(plan), wishes, same, pools.here(), root
 
@@ -294,7 +301,7 @@ def _stencil(
         _require_one_plan(texts, root)
         (traced, unknown), dtype = wishes[root], np.dtype(shape.dtype)
         own_pool = call.pool(places)
-        times = _known_times(ranks, own_pool, dtype, shape.shape) if unknown else None
+        known = _measured(ranks, own_pool, dtype, shape.shape) if unknown else None
         matrix, own = mine
         made: list[StencilPlan] = []
 
@@ -304,8 +311,8 @@ def _stencil(
             if isinstance(plan, StencilPlan):
                 made.append(_timed(plan, shape.shape, own.steps, dtype))
             else:
-                members = _members(platform, times, places)
-                made.append(plan_stencil(*shape.shape, own.steps, members, dtype.itemsize, plan))
+                members = _members(platform, known, places)
+                made.append(_planned(shape.shape, own.steps, members, known, dtype.itemsize, plan))
             return as_text(made[0])
 
         text = ranks.agree(planned)[root]
@@ -336,38 +343,115 @@ def _require_one_plan(texts: list[str | None], root: int) -> None:
 # ---- the plan ------------------------------------------------------------------------------------
 
 
-def _known_times(
+class _Measured(NamedTuple):
+    """What a rank takes for its part of a step.
+
+    cycle_time : seconds per gigaflop of an update
+    exchange : seconds for an exchange of halos of `_DEEP` columns, without the time of the links
+    """
+
+    cycle_time: float
+    exchange: float
+
+
+def _measured(
     ranks: Ranks, pool: Pool, dtype: np.dtype[Any], shape: tuple[int, int]
-) -> list[float]:
-    """Seconds per gigaflop of each rank in slices of about this size. All measure together."""
+) -> list[_Measured]:
+    """What each rank takes with slices of about this size. All measure together."""
     rows = min(max(shape[0], 3), 1024)
     cols = min(max(shape[1] // ranks.size, 1), max(_SAMPLE // rows, 1))
 
-    def measured() -> list[float]:
+    def measure() -> list[_Measured]:
         matrix = np.ones((rows, cols), dtype)
         steps = max(2, _SAMPLE // matrix.size)
+        used, began = time.process_time(), time.perf_counter()
         found = pools.timed(ranks, lambda: sweep(pool, matrix, 0.25, steps, engine.Poll()))
+        cores = (time.process_time() - used) / (time.perf_counter() - began)
         flops = FLOPS * inner_rows(rows) * cols * steps
-        return [float(np.median(own)) * UNIT / flops for own in found]
+        exchanges = ranks.gather(
+            _exchange_time(ranks, shape[0], dtype) / min(max(cores, 0.01), len(pool))
+        )
+        return [
+            _Measured(float(np.median(own)) * UNIT / flops, exchange)
+            for own, exchange in zip(found, exchanges, strict=True)
+        ]
 
-    found: list[float] = ranks.kept(("stencil", dtype, len(pool), rows, cols), measured)
+    key = "stencil", dtype, len(pool), rows, cols, shape[0]
+    found: list[_Measured] = ranks.kept(key, measure)
     return found
 
 
+def _exchange_time(ranks: Ranks, rows: int, dtype: np.dtype[Any]) -> float:
+    """Seconds of processor time of this thread for an exchange of halos with two neighbours."""
+    if ranks.size == 1:
+        return 0.0
+    lines = np.ones((max(inner_rows(rows), 1), _DEEP), dtype)
+    beside = (ranks.rank - 1) % ranks.size, (ranks.rank + 1) % ranks.size
+
+    async def repeat(loop: Loop) -> float:
+        await all_of(_exchanged(loop, beside, lines, lines)[1])  # the first makes connections
+        used = time.thread_time()
+        for _ in range(_EXCHANGES):
+            await all_of(_exchanged(loop, beside, lines.copy(), lines.copy())[1])
+        return (time.thread_time() - used) / _EXCHANGES
+
+    found: float = ranks.run(repeat)
+    return found
+
+
+def _exchanged(
+    loop: Loop, beside: tuple[int, int], first: Array, last: Array
+) -> tuple[list[Array], list[Waiting]]:
+    """Begin to send the first columns to the member before and the last ones to the next.
+
+    Returns what comes, from the member before and from the next one, and what to wait for.
+    """
+    before, after = beside
+    coming = [np.empty_like(first), np.empty_like(last)]
+    return coming, [
+        loop.receive(coming[0], before, _ON),
+        loop.receive(coming[1], after, _BACK),
+        loop.send(first, before, _BACK),
+        loop.send(last, after, _ON),
+    ]
+
+
 def _members(
-    platform: Platform | None, times: list[float] | None, places: list[pools.Place]
+    platform: Platform | None, known: list[_Measured] | None, places: list[pools.Place]
 ) -> Members:
     """The ranks as members of a ring: a platform without costs of links has free messages."""
     p = len(places)
     if platform is None:
-        assert times is not None
-        return Members(np.array(times), np.zeros((p, p)), tuple(pools.names(places)))
+        assert known is not None
+        times = np.array([each.cycle_time for each in known])
+        return Members(times, np.zeros((p, p)), tuple(pools.names(places)))
     platform = platform.per(Unit.gigaflop(), "a stencil")
     if len(platform) != p:
         raise ValueError(f"platform has {len(platform)} workers, the communicator {p} ranks")
     free = platform.links is None and platform.shape is None and not platform.link_costs.any()
     links = np.zeros((p, p)) if free else links_between(platform)
     return Members(platform.cycle_times, links, names_of(platform, p), platform.unit)
+
+
+def _planned(
+    shape: tuple[int, int],
+    steps: int,
+    members: Members,
+    known: list[_Measured] | None,
+    itemsize: int,
+    ring: SliceRing | None,
+) -> StencilPlan:
+    """The slices of the ranks. A rank that is alone in the ring has no halos and no exchange."""
+    assert known is not None
+    twice = 6 * _DEEP * inner_rows(shape[0]) * FLOPS / UNIT * members.cycle_times
+    exchanges = np.array([each.exchange for each in known])
+    paid = members._replace(overheads=twice + exchanges / _DEEP)
+    plan = plan_stencil(*shape, steps, paid, itemsize, ring)
+    if ring is not None and len(plan.ring) > 1:
+        return plan
+    fastest = [int(np.argmin(members.cycle_times))] if ring is None else plan.ring.tolist()
+    alone = plan_stencil(*shape, steps, members, itemsize, fastest)
+    return alone if len(plan.ring) == 1 or alone.step_time <= plan.step_time else plan
 
 
 def _timed(
@@ -496,20 +580,12 @@ class _Run:
         wait for.
         """
         assert self._beside is not None
-        before, after = self._beside
         first = np.ascontiguousarray(lines[:, :depth])
         last = np.ascontiguousarray(lines[:, -depth:])
-        coming = [np.empty_like(first), np.empty_like(last)]
         self._record.sent += first.nbytes + last.nbytes
         self._record.messages += 2
-        self._record.received += coming[0].nbytes + coming[1].nbytes
-        loop = self._loop
-        return coming, [
-            loop.receive(coming[0], before, _ON),
-            loop.receive(coming[1], after, _BACK),
-            loop.send(first, before, _BACK),
-            loop.send(last, after, _ON),
-        ]
+        self._record.received += first.nbytes + last.nbytes
+        return _exchanged(self._loop, self._beside, first, last)
 
     async def _collect(self, whole: tuple[Array, ...]) -> None:
         shape = self._plan.shape
@@ -532,7 +608,6 @@ class _Run:
                 await self._loop.compute(lambda d=depth, w=what: self._do([self._slice], d, w))  # type: ignore[misc]
             else:
                 await self._step_with_halos(depth, what)
-            self._updated += depth * self._slice.shape[1]
             first += depth
 
     def _do(self, parts: list[Array], steps: int, what: str) -> float:
@@ -543,6 +618,7 @@ class _Run:
                 sweep(self._pool, part, self._limits.weight, steps, stopping(self._loop))
         now = self._record.now()
         self._spent += now - start
+        self._updated += steps * sum(part.shape[1] for part in parts)
         return now
 
     async def _step_with_halos(self, depth: int, what: str) -> None:

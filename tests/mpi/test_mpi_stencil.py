@@ -44,6 +44,12 @@ def complete(times):
     return hs.Platform.complete(times, links)
 
 
+def planned(shape, steps, times, ring=None):
+    """Slices of all ranks: a plan that is made with the call leaves a small matrix on one rank."""
+    with hs.Pool(complete(times), emulate=True) as pool:
+        return pool.plan_stencil(*shape, steps, ring=ring)
+
+
 @st.composite
 def problems(draw):
     size = draw(st.integers(1, MOST))
@@ -60,7 +66,8 @@ def problems(draw):
 def test_the_bits_of_one_machine(pools, problem):
     size, shape, steps, times, dtype, root = problem
     U = np.random.default_rng(steps).standard_normal(shape).astype(dtype)
-    found, _ = results(pools, size, U, steps, root=root, platform=complete(times), weight=0.2)
+    plan = planned(shape, steps, times)
+    found, _ = results(pools, size, U, steps, root=root, plan=plan, weight=0.2)
     good(found)
     np.testing.assert_array_equal(found[root], iterated(U, steps, 0.2), strict=True)
     assert [x is None for x in found] == [rank != root for rank in range(size)]
@@ -70,8 +77,7 @@ def test_bytes_are_those_of_the_plan(pools):
     """A column in each direction for each step, and once the ends of the halos; besides, slices on
     the way there and back."""
     U, steps = np.random.default_rng(1).standard_normal((12, 60)), 30
-    with hs.Pool(complete([1.0, 2.0, 3.0, 2.0]), emulate=True) as pool:
-        plan = pool.plan_stencil(12, 60, steps)
+    plan = planned((12, 60), steps, [1.0, 2.0, 3.0, 2.0])
     assert len(plan.ring) == 4
     found, sent = results(pools, 4, U, steps, plan=plan)
     np.testing.assert_array_equal(good(found)[0], iterated(U, steps, 0.25))
@@ -83,14 +89,13 @@ def test_bytes_are_those_of_the_plan(pools):
 def test_zones_stay_and_a_rank_without_columns(pools):
     """The second run begins where the first one left the slices."""
     U = np.random.default_rng(2).standard_normal((7, 33))
-    order = hs.slice_ring([1, 2, 3], 0.0, 1, 0)
     boxes = np.array([[0, 0, 0, 7, 33]])
     zones = [Zone(U.shape, boxes, i, (U,) if i == 0 else (), U.dtype) for i in range(3)]
-    with hs.Pool(complete([1.0, 2.0, 3.0]), emulate=True) as pool:
-        plan = pool.plan_stencil(7, 33, 5, ring=[2, 0])
+    plan = planned((7, 33), 5, [1.0, 2.0, 3.0], ring=[2, 0])
     first, _ = results(pools, 3, None, 5, each=zones, plan=plan)
     assert [zone.own.tolist() for zone in good(first)][1] == []
-    then, _ = results(pools, 3, None, 4, each=first, plan=order, platform=complete([1.0, 1.0, 1.0]))
+    plan = planned((7, 33), 4, [1.0, 1.0, 1.0], ring=[0, 1, 2])
+    then, _ = results(pools, 3, None, 4, each=first, plan=plan)
     whole = np.empty_like(U)
     for zone in good(then):
         for (_, r, c, h, w), part in zip(zone.own.tolist(), zone.parts, strict=True):
@@ -127,22 +132,23 @@ def test_columns_move_to_faster_ranks(pools, monkeypatch):
     def slow(self, *arguments):
         spent = self._spent
         ended = do(self, *arguments)
-        steps = arguments[1]
-        self._spent = spent + steps * self._slice.shape[1] * (10.0 if self._loop.rank == 0 else 1.0)
+        parts, steps, _ = arguments
+        columns = sum(part.shape[1] for part in parts)
+        self._spent = spent + steps * columns * (10.0 if self._loop.rank == 0 else 1.0)
         return ended
 
     monkeypatch.setattr(ring._Run, "_do", slow)
     U = np.random.default_rng(4).standard_normal((9, 120))
     boxes = np.array([[0, 0, 0, 9, 120]])
     zones = [Zone(U.shape, boxes, i, (U,) if i == 0 else (), U.dtype) for i in range(3)]
-    free = hs.Platform.star([1.0, 1.0, 1.0])
-    found, _ = results(pools, 3, None, 100, each=zones, platform=free, rebalance=20)
+    plan = planned(U.shape, 100, [1.0, 1.0, 1.0])
+    found, _ = results(pools, 3, None, 100, each=zones, plan=plan, rebalance=20)
     widths = [int(zone.own[:, 4].sum()) for zone in good(found)]
     assert widths[0] < 12
     assert sum(widths) == 120
     gathered, _ = on_ranks(3, lambda ranks: hs.mpi.gather(ranks, found[ranks.rank]))
     np.testing.assert_array_equal(good(gathered)[0], iterated(U, 100, 0.25))
-    still, _ = results(pools, 3, None, 100, each=zones, platform=free)
+    still, _ = results(pools, 3, None, 100, each=zones, plan=plan)
     assert [int(zone.own[:, 4].sum()) for zone in good(still)] == [40, 40, 40]
 
 
@@ -187,8 +193,8 @@ def test_what_is_no_checkpoint(tmp_path):
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_trace_of_all_ranks(pools, size):
     U = np.random.default_rng(6).standard_normal((9, 60))
-    # measured speeds could make a slice narrower than the eight steps between two messages
-    found, _ = results(pools, size, U, 12, trace=True, platform=complete([1.0] * size))
+    plan = planned(U.shape, 12, [1.0] * size)
+    found, _ = results(pools, size, U, 12, trace=True, plan=plan)
     (value, trace), *others = good(found)
     assert others == [(None, None)] * (size - 1)
     np.testing.assert_array_equal(value, iterated(U, 12, 0.25))
@@ -196,6 +202,58 @@ def test_a_trace_of_all_ranks(pools, size):
     whats = {event.what for event in trace.events if event.kind == "compute"}
     assert whats == ({"steps 0 to 11"} if size == 1 else {"steps 0 to 7", "steps 8 to 11"})
     assert trace.predicted > 0.0
+
+
+def plan_made(pools, monkeypatch, size, U, steps, exchange, **options):
+    """The plan that the root makes if an exchange of halos takes so many seconds of a core."""
+    made = []
+    run = ring._Run.__init__
+
+    def kept(self, call, plan, *rest):
+        made.append(plan)
+        run(self, call, plan, *rest)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(ring._Run, "__init__", kept)
+        changed.setattr(ring, "_exchange_time", lambda *_: exchange)
+        changed.setattr(ring.time, "process_time", ring.time.perf_counter)  # one core
+        found, _ = results(pools, size, U, steps, **options)
+    np.testing.assert_array_equal(good(found)[0], iterated(U, steps, 0.25))
+    assert len({plan.makespan for plan in made}) == 1
+    return made[0]
+
+
+def test_halos_and_exchanges_are_charged(pools, monkeypatch):
+    """48 columns in each step, and an eighth of an exchange; a rank alone has neither."""
+    U = np.random.default_rng(8).standard_normal((34, 600))
+    times = np.array([1.0, 2.0, 1.0])
+    column = 32 * 7 / 1e9  # seconds, with a cycle-time of 1
+    for exchange in (0.0, 1e-5):
+        platform = complete(times)
+        plan = plan_made(pools, monkeypatch, 3, U, 16, exchange, platform=platform)
+        assert plan.overheads == pytest.approx(48 * column * times + exchange / 8, rel=0.02)
+        assert (plan.counts[[0, 2]] > plan.counts[1]).all()
+        busy = plan.counts * column * times + plan.overheads
+        assert plan.step_time >= busy.max()
+    for slow, order in ((1.0, None), (0.0, hs.slice_ring([1.0, 2.0, 3.0], 0.0, 1, 0, "all"))):
+        plan = plan_made(pools, monkeypatch, 3, U, 16, slow, platform=platform, plan=order)
+        assert (len(plan.ring) == 1) == (order is None)
+    alone = plan_made(pools, monkeypatch, 3, U, 16, 1.0, platform=platform)
+    assert alone.overheads is None
+    assert alone.step_time == pytest.approx(600 * column)
+    assert alone.counts.tolist() in ([600, 0, 0], [0, 0, 600])
+    # 100 columns are not worth 48 more on each rank
+    assert len(plan_made(pools, monkeypatch, 3, U[:, :60], 16, 0.0, platform=platform).ring) == 1
+
+
+def test_what_an_exchange_takes_is_measured(pools):
+    def call(ranks):
+        return [ring._exchange_time(ranks, rows, np.dtype(float)) for rows in (1, 40)]
+
+    for size in (1, 2, 3):
+        found, _ = on_ranks(size, call)
+        for seconds in good(found):
+            assert all((each > 0) == (size > 1) for each in seconds)
 
 
 def test_refused_on_every_rank(pools, tmp_path):
