@@ -1,4 +1,5 @@
-"""What ranks send and compute by a plan of a product or a wavefront, as a program for SimGrid.
+"""What ranks send and compute by a plan of a product, a wavefront or an iteration, as a program for
+SimGrid.
 
 SimGrid's `smpirun -replay` executes "time-independent" traces: each rank has a list of messages and
 flops, and SimGrid finds the times from a platform. So a second simulator, with a network of its
@@ -21,11 +22,13 @@ from .._base import check
 from .._base.replace import replace_file
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
+from ..planners.stencil import StencilPlan, inner_rows
 from ..planners.wavefront import Wavefront
 from ..runners.sweep import require_tiles
 from .kinds import wrong_kind
 from .linalg import of_product
 from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
+from .ring import DEEP
 from .wavefront import stretches
 from .zones import Piece, boxes_of, tile_cuts
 
@@ -43,19 +46,20 @@ _OPTIONS = (
 
 
 def save_replay(
-    plan: ProductPlan | Wavefront,
+    plan: ProductPlan | Wavefront | StencilPlan,
     folder: str | PathLike[str],
     *,
     shape: tuple[int, int] | None = None,
     links: ArrayLike | None = None,
     itemsize: int = 8,
 ) -> list[str]:
-    """Write what the ranks of `matmul` or `sweep` do by a plan as files for SimGrid.
+    """Write what the ranks of `matmul`, `sweep` or `stencil` do by a plan as files for SimGrid.
 
     Parameters
     ----------
-    plan : ProductPlan or Wavefront
-        A plan of `hs.plan_matmul` with zones or layers, or of `hs.wavefront`.
+    plan : ProductPlan, Wavefront or StencilPlan
+        A plan of `hs.plan_matmul` with zones or layers, of `hs.wavefront` or of
+        `Pool.plan_stencil`.
     folder : path
         An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
         rank: rank0.txt, rank1.txt, ...
@@ -94,6 +98,11 @@ def save_replay(
     In a wavefront, a rank computes its tiles in the order of the plan, and sends the border of a
     chunk tile by tile. Without links the time is the plan's makespan.
 
+    In an iteration, neighbours exchange up to 8 columns, and then do as many steps. A rank updates
+    its slice while the columns travel, and after they have arrived does the work of the plan's
+    overheads: with them a plan of `stencil` charges the columns that are updated twice. Latencies
+    are left out.
+
     Examples
     --------
     >>> import hetsched as hs, tempfile
@@ -104,16 +113,20 @@ def save_replay(
     ...     hs.mpi.save_replay(plan, folder)[:2]
     ['smpirun', '-replay']
     """
+    if isinstance(plan, ProductPlan | StencilPlan) and not (shape is None and links is None):
+        name = type(plan).__name__
+        raise ValueError(f"shape and links are for a Wavefront: a {name} has its own")
+    costs: Any
     if isinstance(plan, Wavefront):
         programs = _of_wavefront(plan, shape, itemsize)
         costs = None if links is None else matrix_of("links", links, len(plan.names))
+    elif isinstance(plan, StencilPlan):
+        programs, costs = _of_iteration(plan), plan.links
     elif isinstance(plan, ProductPlan):
-        if shape is not None or links is not None:
-            raise ValueError("shape and links are for a Wavefront: a ProductPlan has its own")
         plan = of_product(plan, plan.shape, np.dtype(np.float64), len(plan.names))
         programs, costs = _of_product(plan), plan.links
     else:
-        raise wrong_kind(plan, "a plan of plan_matmul or wavefront")
+        raise wrong_kind(plan, "a plan of plan_matmul, wavefront or plan_stencil")
     place, size = Path(folder), len(programs)
     names = [f"rank{i}.txt" for i in range(size)]
     _write(place / "platform.xml", _platform(plan.cycle_times, costs))
@@ -283,3 +296,35 @@ def _tiles(plan: Wavefront, rank: int, borders: list[list[_Message]]) -> Iterato
                 sent.append(borders[c][row])
                 yield borders[c][row].send
     yield from (message.wait for message in sent)
+
+
+# ---- iterations ----------------------------------------------------------------------------------
+
+
+def _of_iteration(plan: StencilPlan) -> list[list[str]]:
+    """The actions of each rank."""
+    inner, ring, numbers = inner_rows(plan.shape[0]), plan.ring.tolist(), _Numbers()
+    beside = list(zip(ring, ring[1:] + ring[:1], strict=True)) if len(ring) > 1 else []
+    column = plan.work / plan.shape[1] * _GIGA  # flops
+    more = np.zeros(len(plan.names))
+    if plan.overheads is not None:
+        more[ring] = _GIGA * plan.overheads[ring] / plan.cycle_times[ring]
+    programs: list[list[str]] = [[] for _ in plan.names]
+    deep = min(DEEP, int(plan.counts[ring].min()))
+    for first in range(0, plan.iterations if inner else 0, deep):
+        depth = min(deep, plan.iterations - first)
+        size = depth * inner * plan.itemsize
+        messages = [
+            numbers.message(source, target, size, first)
+            for pair in beside
+            for source, target in (pair, pair[::-1])
+        ]
+        for rank in ring:
+            own = [message for message in messages if rank in (message.source, message.target)]
+            programs[rank] += [
+                *(message.send if message.source == rank else message.receive for message in own),
+                f"compute {depth * column * int(plan.counts[rank])!r}",
+                *(message.wait for message in own),
+                f"compute {depth * float(more[rank])!r}",
+            ]
+    return programs

@@ -54,10 +54,12 @@ if TYPE_CHECKING:
 
     from .windows import Array
 
+#: Most columns of a halo: beyond it, strips cost more than messages.
+DEEP = 8
+
 #: Tags of messages to the member before and to the next one, and to and from the root. Zones move
 #: with smaller tags.
 _BACK, _ON, _UP, _DOWN = (FIRST + 8 + i for i in range(4))
-_DEEP = 8  # most columns of a halo: beyond it, strips cost more than messages
 _SAMPLE = 1 << 20  # elements, at most, of the slice with which a rank measures its speed
 _EXCHANGES = 20  # of halos, with which it measures what one takes
 
@@ -347,7 +349,7 @@ class _Measured(NamedTuple):
     """What a rank takes for its part of a step.
 
     cycle_time : seconds per gigaflop of an update
-    exchange : seconds for an exchange of halos of `_DEEP` columns, without the time of the links
+    exchange : seconds for an exchange of halos of `DEEP` columns, without the time of the links
     """
 
     cycle_time: float
@@ -385,7 +387,7 @@ def _exchange_time(ranks: Ranks, rows: int, dtype: np.dtype[Any]) -> float:
     """Seconds of processor time of this thread for an exchange of halos with two neighbours."""
     if ranks.size == 1:
         return 0.0
-    lines = np.ones((max(inner_rows(rows), 1), _DEEP), dtype)
+    lines = np.ones((max(inner_rows(rows), 1), DEEP), dtype)
     beside = (ranks.rank - 1) % ranks.size, (ranks.rank + 1) % ranks.size
 
     async def repeat(loop: Loop) -> float:
@@ -443,9 +445,9 @@ def _planned(
 ) -> StencilPlan:
     """The slices of the ranks. A rank that is alone in the ring has no halos and no exchange."""
     assert known is not None
-    twice = 6 * _DEEP * inner_rows(shape[0]) * FLOPS / UNIT * members.cycle_times
+    twice = 6 * DEEP * inner_rows(shape[0]) * FLOPS / UNIT * members.cycle_times
     exchanges = np.array([each.exchange for each in known])
-    paid = members._replace(overheads=twice + exchanges / _DEEP)
+    paid = members._replace(overheads=twice + exchanges / DEEP)
     plan = plan_stencil(*shape, steps, paid, itemsize, ring)
     if ring is not None and len(plan.ring) > 1:
         return plan
@@ -564,7 +566,7 @@ class _Run:
         await product.moved(self._loop, self._record, matrix, wanted, targets)
         self._ring, self._counts, self._slice = ring, counts, own
         order = ring.tolist()
-        self._halo = min(_DEEP, int(counts[ring].min()))
+        self._halo = min(DEEP, int(counts[ring].min()))
         self._ends: list[Array] = []
         self._beside: tuple[int, int] | None = None
         if own.size and len(order) > 1:

@@ -119,6 +119,47 @@ def test_a_border_over_a_slow_link(folder):
     assert replayed(*read(folder)) == pytest.approx(12.0)
 
 
+@given(
+    times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),
+    shape=st.sampled_from([(1, 9), (2, 9), (3, 4), (9, 60), (40, 300)]),
+    steps=st.integers(0, 20),
+    cost=st.sampled_from([0.0, 1.0, 100.0]),
+    paid=st.booleans(),
+)
+def test_bytes_and_flops_of_an_iteration(folder, times, shape, steps, cost, paid):
+    """No later than the plan, in which messages and updates take turns."""
+    with hs.Pool(complete(times, cost=cost), emulate=True) as pool:
+        overheads = 1e-6 * np.arange(1.0, 1.0 + len(times)) if paid else None
+        plan = pool.plan_stencil(*shape, steps, overheads=overheads)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    in_ring = np.isin(np.arange(len(times)), plan.ring)
+    inner, working = max(shape[0] - 2, 0), steps if shape[0] > 2 else 0
+    expected = 7.0 * inner * plan.counts * steps
+    if paid:
+        expected = expected + in_ring * overheads * working / plan.cycle_times * 1e9
+    np.testing.assert_allclose(flops(programs), expected, rtol=1e-12)
+    size, out = len(times), sent(programs)
+    bytes_sent = [sum(out[i, j] for j in range(size)) for i in range(size)]
+    assert bytes_sent == (2 * 8 * inner * steps * in_ring * (len(plan.ring) > 1)).tolist()
+    end = replayed(speeds, bandwidth, programs)
+    assert end >= (expected * plan.cycle_times).max() / 1e9 * (1 - 1e-9)
+    if not paid:
+        assert end <= plan.makespan * (1 + 1e-6)
+
+
+def test_halos_over_a_slow_link(folder):
+    """Two ranks and 13 steps, by hand: updates take 2 in a step, messages 3, and overheads 1."""
+    column, byte = 3 * 7 / 1e9, 3 * 8 / 1e9  # of three inner rows
+    platform = hs.Platform.complete([2 / (10 * column)] * 2, [[0, 1.5 / byte], [1.5 / byte, 0]])
+    with hs.Pool(platform, emulate=True) as pool:
+        plan = pool.plan_stencil(5, 20, 13, ring=[0, 1], overheads=[1.0, 1.0])
+    assert plan.counts.tolist() == [10, 10]
+    hs.mpi.save_replay(plan, folder)
+    # the two messages to a rank share its link
+    assert replayed(*read(folder)) == pytest.approx(13 * (3 + 1))
+
+
 def test_two_steps_ahead(folder):
     """Eight steps of 150 layers. Rank 0 holds the columns of A for the first four, and rank 1 the
     columns for the last four. Each has all rows of its columns of B."""
@@ -143,7 +184,7 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "wavefront"])
+@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil"])
 @pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
 def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if shutil.which("smpirun") is None:
@@ -152,6 +193,9 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if method == "wavefront":
         plan, options = hs.wavefront(9, 40, platform), {"shape": (900, 800)}
         options["links"] = 100.0 * platform.links
+    elif method == "stencil":
+        with hs.Pool(platform, emulate=True) as pool:
+            plan, options = pool.plan_stencil(4000, 500, 20, ring=[2, 0, 3, 1]), {}
     else:
         plan, options = hs.plan_matmul(300, 280, 320, platform, method=method), {}
     command = hs.mpi.save_replay(plan, tmp_path, **options)
@@ -165,7 +209,9 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
 
 def test_errors(tmp_path):
     plan = hs.plan_matmul(30, 30, 30, hs.Platform.star([1.0, 2.0]))
-    with pytest.raises(TypeError, match="plan must be a plan of plan_matmul or wavefront, got"):
+    with pytest.raises(
+        TypeError, match="plan must be a plan of plan_matmul, wavefront or plan_stencil, got"
+    ):
         hs.mpi.save_replay(hs.distribute(3, [1.0]), tmp_path)
     with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
         hs.mpi.save_replay(plan, tmp_path, shape=(30, 30))
