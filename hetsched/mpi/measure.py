@@ -164,7 +164,9 @@ def measure(
     Notes
     -----
     The cost of a link comes from messages that take 2 ms or have 16 MiB, as half of a round trip.
-    Its latency is not part of a Platform.
+    Its latency is not part of a Platform. The messages go on for the time that is left to each
+    link, and those of the second half of it count: a link whose rate is limited may let the first
+    megabytes pass at full speed.
     """
     call = Call(comm, root, pool, timeout)
     with call.ranks:
@@ -289,17 +291,21 @@ async def _asking(loop: Loop, other: int, seconds: float) -> tuple[float, float,
         await loop.receive(data, other, FIRST)
         return (time.perf_counter() - start) / 2
 
+    began = time.perf_counter()
     await round_trip(_LEAST)  # the first message makes the connection
     latency = float(np.median([await round_trip(_LEAST) for _ in range(_ROUNDS)]))
     size, took = _LEAST, latency
     while size < _MOST and took < _LONG and 2 * _ROUNDS * took < seconds:
         size *= 4
         took = await round_trip(size)
-    costs = [took / size * UNIT] + [
-        await round_trip(size) / size * UNIT for _ in range(_ROUNDS - 1)
-    ]
+    costs, ends = [took / size * UNIT], [time.perf_counter()]
+    while len(costs) < _ROUNDS or ends[-1] - began < seconds:
+        costs.append(await round_trip(size) / size * UNIT)
+        ends.append(time.perf_counter())
     await loop.send(np.array([-1], np.int64), other, FIRST)
-    return float(np.median(costs)), float(_spread(np.array(costs))), latency
+    # a link that a token bucket limits is faster until the bucket is empty
+    late = np.array(costs)[np.array(ends) > (began + ends[-1]) / 2]
+    return float(np.median(late)), float(_spread(late)), latency
 
 
 async def _answering(loop: Loop, other: int) -> None:
