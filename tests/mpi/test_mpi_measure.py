@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +30,7 @@ class Link:
 
 
 def asked(monkeypatch, link, seconds):
-    monkeypatch.setattr(measure.time, "perf_counter", lambda: link.now)
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: link.now))
     coroutine = measure._asking(link, 1, seconds)
     with pytest.raises(StopIteration) as ended:
         coroutine.send(None)
