@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import check
 from .._base.replace import replace_file
+from ..plan import MOST_STEPS
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
 from ..planners.stencil import StencilPlan, inner_rows
@@ -81,7 +82,7 @@ def save_replay(
     ------
     TypeError, ValueError
         If the plan is of another kind, or is for workers that share memory; if the shape cannot
-        have the tiles of a Wavefront.
+        have the tiles of a Wavefront; if an iteration has more than 3 * 10**6 actions.
     OSError
         If a file cannot be written.
 
@@ -311,6 +312,11 @@ def _of_iteration(plan: StencilPlan) -> list[list[str]]:
         more[ring] = _GIGA * plan.overheads[ring] / plan.cycle_times[ring]
     programs: list[list[str]] = [[] for _ in plan.names]
     deep = min(DEEP, int(plan.counts[ring].min()))
+    if 10 * len(ring) * (plan.iterations / deep) > MOST_STEPS:
+        raise ValueError(
+            f"plan: {plan.iterations} steps of {len(ring)} ranks have more than {MOST_STEPS}"
+            " actions; plan fewer steps"
+        )
     for first in range(0, plan.iterations if inner else 0, deep):
         depth = min(deep, plan.iterations - first)
         size = depth * inner * plan.itemsize

@@ -233,4 +233,10 @@ def test_errors(tmp_path):
         hs.mpi.save_replay(plan, tmp_path / "none")
     with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan is for one machine"):
         hs.mpi.save_replay(pool.plan(300, 300, 300), tmp_path)
+    with hs.Pool(2) as pool:
+        long, other = pool.plan_stencil(9, 90, 2**30 - 1), pool.plan_stencil(9, 90, 3)
+    with pytest.raises(ValueError, match="1073741823 steps of . ranks have more than 3000000 act"):
+        hs.mpi.save_replay(long, tmp_path)
+    with pytest.raises(ValueError, match="for a Wavefront: a StencilPlan has its own"):
+        hs.mpi.save_replay(other, tmp_path, shape=(9, 90))
     assert not list(tmp_path.iterdir())
