@@ -16,11 +16,12 @@ import numpy as np
 from mpi4py import MPI
 
 import hetsched as hs
+from hetsched.mpi.ring import BESIDES
+from hetsched.planners.stencil import FLOPS
 
 Job = dict[str, Any]
 COMM = MPI.COMM_WORLD
-STENCIL_FLOPS, GIGA = 7.0, 1e9  # the former of an element
-TWICE = 48  # columns that a rank updates besides its own in each step
+GIGA = 1e9
 POOL = hs.Pool(1)  # a fraction of a core is one worker
 
 
@@ -299,7 +300,7 @@ def stencil_rate(job: Job) -> Job:
         POOL.stencil(slice_, steps)
         count += 1
     passed = time.perf_counter() - start
-    flops = STENCIL_FLOPS * (n - 2) * slice_.shape[1] * steps * count
+    flops = FLOPS * (n - 2) * slice_.shape[1] * steps * count
     return {"cycle_times": COMM.allgather(passed * GIGA / flops)}
 
 
@@ -310,7 +311,7 @@ def ring(job: Job) -> Job:
     The slices are on their ranks before the steps and after them.
     """
     n, steps = job["n"], job["steps"]
-    work, volume = STENCIL_FLOPS * (n - 2) * n / GIGA, 8.0 * n / GIGA
+    work, volume = FLOPS * (n - 2) * n / GIGA, 8.0 * n / GIGA
     times, links = np.array(job["cycle_times"]), np.array(job["links"])
     workers = [hs.Worker(cycle_time, name=f"P{i}") for i, cycle_time in enumerate(times)]
     platform = hs.Platform(workers, links, unit=hs.Unit.gigaflop())
@@ -328,7 +329,7 @@ def ring(job: Job) -> Job:
         ring = zone.boxes[:, 0]
         shares[ring] = zone.boxes[:, 4] / n
         predicted = [
-            work * (shares[i] + TWICE / n) * times[i] + volume * (links[i, k] + links[i, j])
+            work * (shares[i] + BESIDES / n) * times[i] + volume * (links[i, k] + links[i, j])
             for j, i, k in zip(np.roll(ring, 1), ring, np.roll(ring, -1), strict=True)
         ]
         found[name] = {"members": len(ring), "predicted": float(max(predicted)), "seconds": []}

@@ -4,8 +4,8 @@ bench_cluster.py --parts ring runs.
 Slices by a plan of speeds and links ("best") are compared with all hosts by their speeds ("all")
 and with equal slices. The speed of each host with the stencil is measured first. Each division runs
 some rounds, in turn, and the median counts. Predicted is the plan's time for the measured speeds
-and the rates of the links, also for equal slices. It charges the columns that are updated twice,
-and for "best" also the processor time of messages.
+and the rates of the links, also for equal slices. It charges the columns that a host updates
+besides its slice, and for "best" also the processor time of messages.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ async def _asking(loop: Loop, other: int, seconds: float) -> tuple[float, float,
         ends.append(time.perf_counter())
     await loop.send(np.array([-1], np.int64), other, FIRST)
     # a link that a token bucket limits is faster until the bucket is empty
-    late = np.array(costs)[np.array(ends) > (began + ends[-1]) / 2]
+    late = np.array(costs)[np.array(ends) >= (began + ends[-1]) / 2]
     return float(np.median(late)), float(_spread(late)), latency
 
 

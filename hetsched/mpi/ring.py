@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 #: Most columns of a halo: beyond it, strips cost more than messages.
 DEEP = 8
+#: Columns that a member of a ring updates besides its slice, in each step: two strips.
+BESIDES = 6 * DEEP
 
 #: Tags of messages to the member before and to the next one, and to and from the root. Zones move
 #: with smaller tags.
@@ -292,7 +294,7 @@ def _stencil(
             same = own._replace(checkpoint="" if own.checkpoint is not None else None)
             wishes = (
                 check.flag("trace", trace),
-                not isinstance(plan, StencilPlan),
+                not isinstance(plan, StencilPlan) and (platform is None or ranks.size > 1),
             )
             return of_u, as_text(plan), wishes, same, pools.here(), root
 
@@ -301,9 +303,9 @@ def _stencil(
         shape = agreed("U", shapes, root)
         _require_same(same, root)
         _require_one_plan(texts, root)
-        (traced, unknown), dtype = wishes[root], np.dtype(shape.dtype)
+        (traced, measures), dtype = wishes[root], np.dtype(shape.dtype)
         own_pool = call.pool(places)
-        known = _measured(ranks, own_pool, dtype, shape.shape) if unknown else None
+        known = _measured(ranks, own_pool, dtype, shape.shape) if measures else None
         matrix, own = mine
         made: list[StencilPlan] = []
 
@@ -444,16 +446,16 @@ def _planned(
     ring: SliceRing | None,
 ) -> StencilPlan:
     """The slices of the ranks. A rank that is alone in the ring has no halos and no exchange."""
-    assert known is not None
-    twice = 6 * DEEP * inner_rows(shape[0]) * FLOPS / UNIT * members.cycle_times
-    exchanges = np.array([each.exchange for each in known])
-    paid = members._replace(overheads=twice + exchanges / DEEP)
+    overheads = BESIDES * inner_rows(shape[0]) * FLOPS / UNIT * members.cycle_times
+    if known is not None:
+        overheads = overheads + [each.exchange / DEEP for each in known]
+    paid = members._replace(overheads=overheads)
     plan = plan_stencil(*shape, steps, paid, itemsize, ring)
-    if ring is not None and len(plan.ring) > 1:
+    alone = int(np.argmin(members.cycle_times) if ring is None else plan.ring[0])
+    is_faster = ring is None and plan.work * members.cycle_times[alone] <= plan.step_time
+    if len(plan.ring) > 1 and not is_faster:
         return plan
-    fastest = [int(np.argmin(members.cycle_times))] if ring is None else plan.ring.tolist()
-    alone = plan_stencil(*shape, steps, members, itemsize, fastest)
-    return alone if len(plan.ring) == 1 or alone.step_time <= plan.step_time else plan
+    return plan_stencil(*shape, steps, members, itemsize, [alone])
 
 
 def _timed(

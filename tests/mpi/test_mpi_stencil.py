@@ -249,8 +249,15 @@ def test_halos_and_exchanges_are_charged(pools, monkeypatch):
     assert alone.overheads is None
     assert alone.step_time == pytest.approx(600 * column)
     assert alone.counts.tolist() in ([600, 0, 0], [0, 0, 600])
-    # 100 columns are not worth 48 more on each rank
+    # 60 columns are not worth 48 more on each rank
     assert len(plan_made(pools, monkeypatch, 3, U[:, :60], 16, 0.0, platform=platform).ring) == 1
+
+
+def test_one_rank_on_a_given_platform_measures_nothing(pools, monkeypatch):
+    monkeypatch.setattr(ring, "_measured", None)
+    U = np.random.default_rng(9).standard_normal((9, 60))
+    found, _ = results(pools, 1, U, 12, platform=hs.Platform.star([1.0]))
+    np.testing.assert_array_equal(good(found)[0], iterated(U, 12, 0.25))
 
 
 def test_what_an_exchange_takes_is_measured(pools):
