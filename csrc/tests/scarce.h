@@ -58,8 +58,8 @@ static inline size_t scarce_asked(void)
 }
 
 /* Repeats a call until it succeeds, with its first, second, ... allocation failing, once together
- * with all later allocations and once alone, or in turn if few inputs are enough. Each failed call
- * must return HS_ERROR_MEMORY, with `untouched` true. */
+ * with all later allocations and once alone. If few inputs are enough, each allocation fails once:
+ * every second one alone. Each failed call must return HS_ERROR_MEMORY, with `untouched` true. */
 #define CHECK_SCARCE(call, untouched)                            \
     do {                                                         \
         hs_status scarce_status = HS_ERROR_MEMORY;               \

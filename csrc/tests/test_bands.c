@@ -32,7 +32,8 @@ static void arguments(void)
     CHECK(pool == NULL);
 }
 
-/* All types and strides, with sizes near the sizes of bands and tiles. */
+/* All types and strides, with sizes near the sizes of bands and tiles. With few inputs, another
+ * layout for each type and size. */
 static void products(hs_pool *pool)
 {
     const int64_t sizes[][3] = {{0, 3, 2},     {1, 1, 1},    {2, 2, 2},      {127, 129, 9},

@@ -160,10 +160,11 @@ static void layers_of_the_whole(hs_pool *pool)
           boxes[whole + 1].depth == boxes[whole].depth);
     const test_run in_bands = {
         .boxes.box = boxes, .boxes.count = banded, .boxes.cooperative = 1, .boxes.layered = 1};
-    for (int dtype = 0; dtype < 4; dtype += CHECK_MANY(1, 3)) {
-        if (dtype < CHECK_MANY(4, 1))
+    for (int dtype = 0; dtype < 4; dtype++) {
+        if (!check_few() || dtype == HS_FLOAT32)
             one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, &in_bands);
-        if (dtype > CHECK_MANY(-1, 0)) one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
+        if (!check_few() || dtype == HS_COMPLEX128)
+            one_case(pool, dtype, M, N, LONG, 16 * dtype, 1, 3, NULL);
     }
     hs_product product;
     double few[4] = {0};
