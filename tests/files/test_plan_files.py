@@ -891,8 +891,8 @@ def test_changed_fields(part):
             found[attempt(1, number, plots=0.03)] += 1
         except Finding as finding:
             pytest.fail(f"case {number} of seed 1: {finding}")
-    assert found["refused"] > many(100, 60)
-    assert found["used"] > many(20, 10)
+    assert found["refused"] > 100
+    assert found["used"] > 20
 
 
 # ---- without end ---------------------------------------------------------------------------------
