@@ -33,21 +33,21 @@ demo: $(VENV)/installed-demo
 # HS_TEST_FEW: fewer inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python
 # (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
 # test-all.
+# Two jobs: the tests in Python run while the sanitized engines are built and tested, as tests wait
+# for much of their time.
 test:
-	@$(MAKE) --no-print-directory -j2 $(VENV)/installed-test $(CTESTS)
-	@HS_TEST_FEW=1 $(MAKE) --no-print-directory ctest pytest
+	@HS_TEST_FEW=1 $(MAKE) --no-print-directory -j2 pytest ctest
 
 NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
-NO_SLOW_LABEL := $(if $(HS_TEST_FEW),-LE slow)
 
 # Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
 LIMIT ?= 1h
 LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --foreground --signal=INT --kill-after=60 $(LIMIT))
 
 # Three processes for two cores, file by file in the order of tests/conftest.py: much of a test is
-# waiting, and none needs the machine for itself.
+# waiting, and none needs the machine for itself. A make that a test starts has jobs of its own.
 pytest: $(VENV)/installed-test
-	$(LIMITED) $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
+	MAKEFLAGS= $(LIMITED) $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
 
 # The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
 TARGET ?= pytest
@@ -68,14 +68,18 @@ newest: $(VENV)/installed-test
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
-	@for dir in $^; do $(LIMITED) $(BIN)/ctest --test-dir $$dir -j3 --output-on-failure $(NO_SLOW_LABEL) || exit 1; done
+	@for dir in $^; do \
+	  $(ELAPSED) "running the tests in C ($${dir##*-})" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
+	    $(LIMITED) $(BIN)/ctest --test-dir $$0 -j3 --output-on-failure >$$0-tests.log 2>&1 || { cat $$0-tests.log; exit 1; }; \
+	    grep "tests passed" $$0-tests.log' $$dir || exit 1; \
+	done
 
 build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
 $(CTESTS): $(BIN)/cmake
 	@mkdir -p build
 	@$(ELAPSED) "compiling the engine for its tests ($(SANITIZE))" "up to three minutes on two cores" sh -c ' \
-	  { $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	  { $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_SLOW=$(if $(HS_TEST_FEW),OFF,ON) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
 	    $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }'
 
 # The runners once more, chosen and fed by Python, in an engine with address and undefined-behaviour sanitizers: a report ends the

@@ -1,7 +1,7 @@
 /* Detection of the instruction sets that matter to kernels. */
 #include "kernel/kernel.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 hs__cpu hs__cpu_detect(void)
 {
     /* This checks XCR0 too: if the operating system does not save the registers, the set is not

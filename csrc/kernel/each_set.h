@@ -2,12 +2,14 @@
  * parameters. SETS(TABLE) are then TABLE(plain), TABLE(avx2) and TABLE(avx512), those that this
  * kind of processor can have, in the order of hs__cpu_set. */
 
+#include "kernel/kernel.h"
+
 #define SET(x) plain_##x
 #define TARGET
 #define BYTES HS__PLAIN_BYTES
 #include "kernel/each_type.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx2_##x
 #define TARGET HS__AVX2_TARGET
 #define BYTES HS__AVX2_BYTES

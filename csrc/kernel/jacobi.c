@@ -11,7 +11,7 @@
 #define TARGET
 #include "kernel/each_real.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx2_##x
 #define TARGET __attribute__((target("avx2")))
 #include "kernel/each_real.h"
@@ -26,7 +26,7 @@ hs__jacobi_row *hs__jacobi_row_of(int32_t dtype)
     const int single = dtype == HS_FLOAT32;
     static hs__jacobi_row *const rows[][2] = {
         {plain_double_row, plain_float_row},
-#if defined(__x86_64__)
+#if HS__X86_SETS
         {avx2_double_row, avx2_float_row},
         {avx512_double_row, avx512_float_row},
 #endif

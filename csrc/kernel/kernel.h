@@ -60,6 +60,14 @@ hs_status hs__kernel_set(const char *name, hs__kernel *kernel);
 /* Returns the kernel in use; hs_kernel_init chooses it at the first call. */
 const hs__kernel *hs__kernel_current(void);
 
+/* Whether kernels for AVX2 and AVX-512 are compiled. HS_PLAIN_VECTORS, for builds that should be
+ * short: no. */
+#if defined(__x86_64__) && !defined(HS_PLAIN_VECTORS)
+#define HS__X86_SETS 1
+#else
+#define HS__X86_SETS 0
+#endif
+
 /* The instruction sets that matter to kernels; both the processor and the operating system must
  * support them. */
 typedef struct hs__cpu {

@@ -26,7 +26,7 @@
 #define SIZES(real) HS__PLAIN_##real
 #include "kernel/each_real.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx2_##x
 #define TARGET HS__AVX2_TARGET
 #define BYTES HS__AVX2_BYTES
@@ -52,7 +52,7 @@ static const struct instruction_set {
     const char *name, *reason;
     hs__blocking real[2];
 } sets[] = {
-#if defined(__x86_64__)
+#if HS__X86_SETS
     {"avx512",
      "cpuid",
      {BLOCKING(avx512_float_multiply, HS__AVX512_float),
@@ -75,7 +75,7 @@ static const struct instruction_set {
 
 static const struct instruction_set *best_set(void)
 {
-#if defined(__x86_64__)
+#if HS__X86_SETS
     return sets + 2 - hs__cpu_set();
 #else
     return sets;

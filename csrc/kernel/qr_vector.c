@@ -8,7 +8,7 @@ hs__qr_vector hs__qr_vector_for(int32_t dtype)
 {
     static const hs__qr_vector *const sets[] = {
         hs__qr_plain,
-#if defined(__x86_64__)
+#if HS__X86_SETS
         hs__qr_avx2,
         hs__qr_avx512,
 #endif

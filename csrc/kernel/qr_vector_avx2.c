@@ -1,7 +1,7 @@
 /* The loops of qr_vector.h for processors with AVX2 and FMA. */
 #include "kernel/qr_vector_set.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx2_##x
 #define TARGET HS__AVX2_TARGET
 #define BYTES HS__AVX2_BYTES

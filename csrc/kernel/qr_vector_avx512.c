@@ -1,7 +1,7 @@
 /* The loops of qr_vector.h for processors with AVX-512. */
 #include "kernel/qr_vector_set.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx512_##x
 #define TARGET \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")))

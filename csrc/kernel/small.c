@@ -22,7 +22,7 @@ static const hs__small one[] = {FUNCTIONS(one_float, 1), FUNCTIONS(one_double, 1
 static const hs__small plain[] = TYPES(plain, HS__PLAIN_BYTES);
 static const hs__small *const wider[] = {
     plain,
-#if defined(__x86_64__)
+#if HS__X86_SETS
     hs__small_avx2,
     hs__small_avx512,
 #endif

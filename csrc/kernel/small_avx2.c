@@ -1,7 +1,7 @@
 /* Loops over small matrices for processors with AVX2 and FMA. */
 #include "kernel/small_set.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx2_##x
 #define TARGET HS__AVX2_TARGET
 #define BYTES HS__AVX2_BYTES

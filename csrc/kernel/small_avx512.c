@@ -1,7 +1,7 @@
 /* Loops over small matrices for processors with AVX-512. */
 #include "kernel/small_set.h"
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define SET(x) avx512_##x
 #define TARGET HS__AVX512_TARGET
 #define BYTES HS__AVX512_BYTES

@@ -19,7 +19,7 @@ static const double ROUNDING = DBL_EPSILON / 2;
 #undef TARGET
 #undef BYTES
 
-#if defined(__x86_64__)
+#if HS__X86_SETS
 #define NAME(x) avx2_##x
 #define TARGET HS__AVX2_TARGET
 #define BYTES HS__AVX2_BYTES
@@ -41,7 +41,7 @@ hs__secular_loops hs__secular_for(void)
 {
     static const hs__secular_loops sets[] = {
         {plain_root, plain_weight, plain_vector_of},
-#if defined(__x86_64__)
+#if HS__X86_SETS
         {avx2_root, avx2_weight, avx2_vector_of},
         {avx512_root, avx512_weight, avx512_vector_of},
 #endif

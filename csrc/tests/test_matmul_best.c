@@ -280,6 +280,7 @@ static void test_scarce(void)
 {
     static const int32_t methods[] = {HS_MATMUL_AUTO, HS_MATMUL_DOMAINS, HS_MATMUL_CUBOIDS};
     hs_matmul x = product_of(9, 9, 9);
+    x.p = CHECK_MANY(P, 2);
     for (int i = 0; i < 3; i++) {
         x.links = NULL;
         CHECK_SCARCE(plan(&x, methods[i], 1, 0), 1);
