@@ -346,7 +346,13 @@ def test_random_cases():
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("sizes", [(60, 70, 9000), (33, 300, 5000), (40, 40, 1200), (40, 40, 2100)])
+@pytest.mark.parametrize(
+    "sizes",
+    many(
+        [(60, 70, 9000), (33, 300, 5000), (40, 40, 1200), (40, 40, 2100)],
+        [(60, 70, 9000), (40, 40, 1200)],
+    ),
+)
 def test_a_divided_inner_dimension(sizes, dtype):
     """By layers at the same time, and one after the other; by zones with odd cuts."""
     m, n, k = sizes
