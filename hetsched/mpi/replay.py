@@ -1,5 +1,4 @@
-"""What ranks send and compute by a plan of a product, a wavefront or an iteration, as a program for
-SimGrid.
+"""What ranks send and compute by a plan, as a program for SimGrid.
 
 SimGrid's `smpirun -replay` executes "time-independent" traces: each rank has a list of messages and
 flops, and SimGrid finds the times from a platform. So a second simulator, with a network of its
@@ -8,6 +7,7 @@ own, judges a plan. Needs no MPI.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -21,11 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.replace import replace_file
 from ..plan import MOST_STEPS
+from ..planners.divisible import DivisibleLoad
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
+from ..planners.star import StarPlan
 from ..planners.stencil import StencilPlan, inner_rows
 from ..planners.wavefront import Wavefront
+from ..runners.bus import BusPlan
 from ..runners.sweep import require_tiles
+from . import chunks
+from .chunks import Chunk
 from .kinds import wrong_kind
 from .linalg import of_product
 from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
@@ -47,20 +52,21 @@ _OPTIONS = (
 
 
 def save_replay(
-    plan: ProductPlan | Wavefront | StencilPlan,
+    plan: ProductPlan | StarPlan | BusPlan | Wavefront | StencilPlan,
     folder: str | PathLike[str],
     *,
     shape: tuple[int, int] | None = None,
     links: ArrayLike | None = None,
     itemsize: int = 8,
 ) -> list[str]:
-    """Write what the ranks of `matmul`, `sweep` or `stencil` do by a plan as files for SimGrid.
+    """Write what the ranks of `matmul`, `map_tasks`, `sweep` or `stencil` do by a plan as files for
+    SimGrid.
 
     Parameters
     ----------
-    plan : ProductPlan, Wavefront or StencilPlan
-        A plan of `hs.plan_matmul` with zones or layers, of `hs.wavefront` or of
-        `Pool.plan_stencil`.
+    plan : ProductPlan, StarPlan, MaxTasks, MinTime, DivisibleLoad, Wavefront or StencilPlan
+        A plan of `hs.plan_matmul` with zones or layers, of `hs.plan_product`, `hs.max_tasks`,
+        `hs.min_time`, `hs.divisible_load`, `hs.wavefront` or `Pool.plan_stencil`.
     folder : path
         An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
         rank: rank0.txt, rank1.txt, ...
@@ -96,6 +102,11 @@ def save_replay(
     `matmul` sends. Additions of layers take no time here, and the limit of two messages under way
     from one rank to another is left out. A plan without links has links without cost.
 
+    In a product on a star, and with tasks or a load, rank 0 is the master, and rank i + 1 is
+    worker i. The master sends and receives one message at a time, in the order of the plan. A
+    worker receives a panel as soon as it has room for it. An update, a task and a unit of a load
+    are a gigaflop; the largest message has 10**8 to 10**9 bytes. The time is the plan's makespan.
+
     In a wavefront, a rank computes its tiles in the order of the plan, and sends the border of a
     chunk tile by tile. Without links the time is the plan's makespan.
 
@@ -114,7 +125,7 @@ def save_replay(
     ...     hs.mpi.save_replay(plan, folder)[:2]
     ['smpirun', '-replay']
     """
-    if isinstance(plan, ProductPlan | StencilPlan) and not (shape is None and links is None):
+    if not (isinstance(plan, Wavefront) or (shape is None and links is None)):
         name = type(plan).__name__
         raise ValueError(f"shape and links are for a Wavefront: a {name} has its own")
     costs: Any
@@ -126,11 +137,22 @@ def save_replay(
     elif isinstance(plan, ProductPlan):
         plan = of_product(plan, plan.shape, np.dtype(np.float64), len(plan.names))
         programs, costs = _of_product(plan), plan.links
+    elif isinstance(plan, StarPlan):
+        programs, costs = _of_star(plan)
+    elif isinstance(plan, BusPlan):
+        programs, costs = _of_bus(plan)
     else:
-        raise wrong_kind(plan, "a plan of plan_matmul, wavefront or plan_stencil")
+        raise wrong_kind(
+            plan,
+            "a plan of plan_matmul, plan_product, max_tasks, min_time, divisible_load, wavefront or"
+            " plan_stencil",
+        )
     place, size = Path(folder), len(programs)
     names = [f"rank{i}.txt" for i in range(size)]
-    _write(place / "platform.xml", _platform(plan.cycle_times, costs))
+    times = plan.cycle_times
+    if size > len(times):  # the master computes nothing
+        times = np.concatenate([[1.0], times])
+    _write(place / "platform.xml", _platform(times, costs))
     _write(place / "hosts.txt", [f"host{i}" for i in range(size)])
     _write(place / "trace.txt", [str(place.absolute() / name) for name in names])
     for rank, name in enumerate(names):
@@ -253,6 +275,140 @@ def _exchange(rank: int, messages: list[_Message]) -> Iterator[str]:
     for message in own:
         yield message.send if message.source == rank else message.receive
     yield from (message.wait for message in own)
+
+
+# ---- a master and its workers --------------------------------------------------------------------
+
+
+class _Master:
+    """The programs of rank 0 and of the workers behind it, and the costs of the links between them.
+
+    Parameters
+    ----------
+    largest : float
+        The largest message, in units of data.
+    out, back : (p,) array_like
+        Times per unit of data to the workers, and from them.
+    """
+
+    def __init__(self, largest: float, out: ArrayLike, back: ArrayLike) -> None:
+        # SimGrid counts the bytes of a message in 32 bits
+        self._unit = 10.0 ** (9 - math.ceil(math.log10(largest))) if largest else 1.0
+        size = 1 + len(np.atleast_1d(out))
+        self.costs = np.zeros((size, size))
+        self.costs[0, 1:], self.costs[1:, 0] = out, back
+        self.costs *= _GIGA / self._unit
+        self.programs: list[list[str]] = [[] for _ in range(size)]
+        self._numbers = _Numbers()
+
+    def send(self, worker: int, units: float) -> _Message:
+        """A message of the master, which it ends before it begins the next one."""
+        message = self._numbers.message(0, worker + 1, round(self._unit * units), 0)
+        self.programs[0] += [message.send, message.wait]
+        return message
+
+    def receive(self, worker: int, units: float) -> _Message:
+        message = self._numbers.message(worker + 1, 0, round(self._unit * units), 0)
+        self.programs[0] += [message.receive, message.wait]
+        return message
+
+
+def _of_star(plan: StarPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
+    """The actions of the master and of each worker, and the costs of the links."""
+    table, t = [Chunk(*row) for row in plan.chunks.tolist()], plan.shape[2]
+    workers = [_StarWorker(plan, table, i) for i in range(len(plan.names))]
+
+    def blocks_of(kind: int, chunk: Chunk, first: int) -> int:
+        if kind != chunks.RESULT:
+            return chunks.blocks_in(chunk, t, chunks.Step(kind, first, 0))
+        x = chunks.traffic_of(chunk, t)
+        return x.back * chunks.deep(chunk, t, first) if x.back else x.held
+
+    log = [
+        (worker, kind, number, first, blocks_of(kind, table[number], first))
+        for worker, kind, number, first, *_ in plan.messages.tolist()
+    ]
+    master = _Master(max(blocks for *_, blocks in log), plan.link_costs, plan.link_costs)
+    for worker, kind, number, first, blocks in log:
+        way = master.receive if kind == chunks.RESULT else master.send
+        master.programs[worker + 1] += workers[worker].post(
+            way(worker, blocks), kind, number, first
+        )
+    for i, worker in enumerate(workers):
+        master.programs[i + 1] += worker.end()
+    return master.programs, master.costs
+
+
+class _StarWorker:
+    """A worker of a star. It begins a message once it has room for it, and computes in between.
+
+    The master has received a result before it sends what needs the result's room.
+    """
+
+    def __init__(self, plan: StarPlan, table: list[Chunk], worker: int) -> None:
+        self._t, self._table = plan.shape[2], table
+        #: For each message the number of panels that must be computed before.
+        self._after: dict[tuple[int, int, int], int] = {}
+        own = [(i, chunk) for i, chunk in enumerate(table) if chunk.worker == worker]
+        panels = 0
+        while own:
+            group = chunks.pipelined(own)
+            own = own[len(group) :]
+            before = panels
+            for i, step in chunks.steps_of([chunk for _, chunk in group], self._t):
+                self._after[group[i][0], step.kind, step.first] = before + step.after
+                panels += step.kind == chunks.PANEL
+        self._computed = 0
+        #: For each panel that is not computed: waits for what it needs, and its work.
+        self._panels: list[list[str]] = []
+        self._loads: list[str] = []
+        self._results: list[str] = []
+
+    def post(self, message: _Message, kind: int, number: int, first: int) -> Iterator[str]:
+        """What the worker does up to the beginning of its next message."""
+        yield from self._compute(self._after[number, kind, first])
+        if kind == chunks.RESULT:
+            yield message.send
+            self._results.append(message.wait)
+            return
+        yield message.receive
+        if kind == chunks.LOAD:
+            self._loads.append(message.wait)
+            return
+        chunk = self._table[number]
+        updates = chunks.traffic_of(chunk, self._t).work * chunks.deep(chunk, self._t, first)
+        self._panels.append([*self._loads, message.wait, f"compute {updates * _GIGA!r}"])
+        self._loads = []
+
+    def end(self) -> Iterator[str]:
+        yield from self._compute(self._computed + len(self._panels))
+        yield from self._results
+
+    def _compute(self, count: int) -> Iterator[str]:
+        """Compute until so many panels are done."""
+        while self._computed < count:
+            yield from self._panels.pop(0)
+            self._computed += 1
+
+
+def _of_bus(plan: BusPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
+    """The actions of the master and of each worker, and the costs of the links."""
+    if isinstance(plan, DivisibleLoad):
+        work, out, back = plan.shares, plan.link_costs, plan.link_costs
+        given, answer = work, work * plan.return_ratio
+    else:
+        work, given = plan.counts.astype(float), np.ones(len(plan.counts))
+        answer = given
+        out, back = (np.broadcast_to(x, work.shape) for x in (plan.send, plan.receive))
+    master = _Master(max(given.max(), answer.max()), out, back)
+    for i in plan.send_order.tolist():
+        message = master.send(i, given[i])
+        compute = f"compute {_GIGA * float(work[i])!r}"
+        master.programs[i + 1] += [message.receive, message.wait, compute]
+    for i in plan.receive_order.tolist():
+        message = master.receive(i, answer[i])
+        master.programs[i + 1] += [message.send, message.wait]
+    return master.programs, master.costs
 
 
 # ---- wavefronts ----------------------------------------------------------------------------------

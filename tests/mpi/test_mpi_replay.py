@@ -120,6 +120,69 @@ def test_a_border_over_a_slow_link(folder):
 
 
 @given(
+    shape=st.tuples(*[st.integers(1, 7)] * 3),
+    workers=st.lists(
+        st.tuples(
+            st.sampled_from([1.0, 2.0, 5.0, 30.0]),
+            st.sampled_from([0.0, 0.5, 1.0, 8.0]),
+            st.sampled_from([3, 5, 12, 21, 40]),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    method=st.sampled_from(
+        ["best", "overlap", "het", "ommoml", "oddoml", "bmm", "maxreuse", "search"]
+    ),
+    eager=st.booleans(),
+)
+def test_makespan_of_a_star(folder, shape, workers, method, eager):
+    """A block update is a gigaflop."""
+    platform = hs.Platform.star(*zip(*workers, strict=True))
+    try:
+        plan = hs.plan_product(*shape, platform, method, **({"returns": "eager"} if eager else {}))
+    except hs.InfeasibleError:  # no worker has the memory for it
+        assume(False)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6)
+    np.testing.assert_allclose(flops(programs), [0, *1e9 * plan.updates])
+    costs = np.array([cost for _, cost, _ in workers])
+    out = sent(programs)
+    traffic = np.array([out[0, i] + out[i, 0] for i in range(1, len(workers) + 1)])
+    busy = np.zeros(len(workers))
+    np.add.at(busy, plan.messages["worker"], plan.messages["end"] - plan.messages["start"])
+    linked = costs > 0
+    blocks = busy[linked] / costs[linked]
+    if blocks.sum():
+        np.testing.assert_allclose(
+            traffic[linked] * blocks.sum(), blocks * traffic[linked].sum(), rtol=1e-9
+        )
+
+
+TASK_TIMES = st.lists(st.sampled_from([1.0, 2.0, 5.0, np.inf]), min_size=1, max_size=5)
+
+
+@given(
+    times=TASK_TIMES.filter(lambda times: min(times) < np.inf),
+    send=st.sampled_from([0.0, 0.5, 3.0]),
+    receive=st.sampled_from([0.0, 0.25, 3.0]),
+    kind=st.sampled_from(["min_time", "max_tasks", "divisible_load"]),
+)
+def test_makespan_of_tasks_and_loads(folder, times, send, receive, kind):
+    if kind == "min_time":
+        plan = hs.min_time(9, times, send, receive)
+    elif kind == "max_tasks":
+        plan = hs.max_tasks(12.0, times, send, receive)
+    else:
+        plan = hs.divisible_load(9.0, times, send, return_ratio=receive)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6)
+    work = plan.shares if kind == "divisible_load" else plan.counts
+    np.testing.assert_allclose(flops(programs), [0, *1e9 * work])
+
+
+@given(
     times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),
     shape=st.sampled_from([(1, 9), (2, 9), (3, 4), (9, 60), (40, 300)]),
     steps=st.integers(0, 20),
@@ -184,7 +247,7 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil"])
+@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil", "star", "tasks"])
 @pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
 def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if shutil.which("smpirun") is None:
@@ -193,6 +256,12 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if method == "wavefront":
         plan, options = hs.wavefront(9, 40, platform), {"shape": (900, 800)}
         options["links"] = 100.0 * platform.links
+    elif method == "star":
+        links = [1e-3 * cost, 3e-3 * cost, 0.0]
+        star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=links, memory=[12, 21, 45])
+        plan, options = hs.plan_product(20, 18, 12, star), {}
+    elif method == "tasks":
+        plan, options = hs.min_time(40, [3.0, 5.0, 8.0], 1e-3 * cost, 2e-3 * cost), {}
     elif method == "stencil":
         with hs.Pool(platform, emulate=True) as pool:
             plan, options = pool.plan_stencil(4000, 500, 20, ring=[2, 0, 3, 1]), {}
@@ -210,7 +279,7 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
 def test_errors(tmp_path):
     plan = hs.plan_matmul(30, 30, 30, hs.Platform.star([1.0, 2.0]))
     with pytest.raises(
-        TypeError, match="plan must be a plan of plan_matmul, wavefront or plan_stencil, got"
+        TypeError, match="plan must be a plan of plan_matmul, plan_product, max_tasks, .*, got"
     ):
         hs.mpi.save_replay(hs.distribute(3, [1.0]), tmp_path)
     with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
