@@ -86,6 +86,52 @@ def tiles_of_a_wavefront(comm, root, pool):
     return hs.mpi.sweep(comm, plan, image, kernel, **options)
 
 
+def _product(comm, root, pool, plan, m, n, k):
+    given = (np.ones((m, k)), np.ones((k, n)), plan) if comm.rank == root else (None, None, None)
+    return hs.mpi.matmul(comm, *given, root, pool=pool, timeout=TIMEOUT)
+
+
+def a_product_by_layers_of_a_star(comm, root, pool):
+    return _product(comm, root, pool, hs.layers_star(24, [1.0, 2.0, 3.0]), 24, 20, 24)
+
+
+def a_product_by_layers_of_a_mesh(comm, root, pool):
+    line = np.ones((1, 3)), np.full((1, 2), 0.1), np.empty((0, 3))
+    plan = hs.layers_mesh(24, *line, source_computes=True)
+    return _product(comm, root, pool, plan, 24, 20, 24)
+
+
+def a_product_by_cuboids(comm, root, pool):
+    plan = hs.cuboids(hs.Platform.star([1.0, 2.0, 3.0]), shape=(24, 20, 16))
+    return _product(comm, root, pool, plan, 24, 20, 16)
+
+
+def a_product_on_a_star(comm, root, pool):
+    return _product(comm, root, pool, hs.plan_product(4, 8, 3, STAR), 24, 48, 18)
+
+
+def a_product_in_zones(comm, root, pool):
+    """The zones are multiplied where they lie, and collected afterwards."""
+    plan = hs.partition([1.0, 2.0, 3.0], "columns", (24, 24))
+    A = np.ones((24, 24)) if comm.rank == root else None
+    zone = hs.mpi.scatter(comm, A, plan, root, timeout=TIMEOUT)
+    zone = hs.mpi.matmul(comm, zone, zone, plan, root, pool=pool, timeout=TIMEOUT)
+    return hs.mpi.gather(comm, zone, root, timeout=TIMEOUT)
+
+
+def _cholesky(comm, root, pool, plan):
+    A = np.eye(30) + 1.0 if comm.rank == root else None
+    return hs.mpi.cholesky(comm, A, plan, root, pool=pool, timeout=TIMEOUT)
+
+
+def cholesky_by_block_columns(comm, root, pool):
+    return _cholesky(comm, root, pool, hs.lu_pattern(6, [1.0, 2.0, 3.0]))
+
+
+def cholesky_by_square_blocks(comm, root, pool):
+    return _cholesky(comm, root, pool, hs.lu_grid(6, [1.0, 1.0, 2.0]))
+
+
 CALLS = [
     tasks_by_a_plan,
     a_load,
@@ -93,7 +139,20 @@ CALLS = [
     slices_of_a_ring,
     a_system_by_square_blocks,
     tiles_of_a_wavefront,
-    *many([a_product_by_zones, lu_by_block_columns], []),
+    a_product_on_a_star,
+    cholesky_by_square_blocks,
+    *many(
+        [
+            a_product_by_zones,
+            a_product_by_layers_of_a_star,
+            a_product_by_layers_of_a_mesh,
+            a_product_by_cuboids,
+            a_product_in_zones,
+            lu_by_block_columns,
+            cholesky_by_block_columns,
+        ],
+        [],
+    ),
 ]
 
 
@@ -143,7 +202,7 @@ def run(monkeypatch, pools, call, root, fault):
 OWN = mpi_fake.Messages
 
 
-@pytest.mark.parametrize("seed", range(many(3, 1)))
+@pytest.mark.parametrize("seed", range(many(50, 1)))
 @pytest.mark.parametrize("call", CALLS)
 def test_a_rank_that_hangs(monkeypatch, pools, call, seed):
     rng = random.Random(f"{call.__name__} {seed}")
@@ -158,7 +217,7 @@ def test_a_rank_that_hangs(monkeypatch, pools, call, seed):
         assert f"rank {rank} has not answered for" in str(found[other])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(many(50, 3)))
 @pytest.mark.parametrize("call", CALLS)
 def test_a_rank_that_fails(monkeypatch, pools, call, seed):
     rng = random.Random(f"{call.__name__} {seed}")
