@@ -300,7 +300,7 @@ a = np.random.default_rng(0).standard_normal((200, 200)); b = a @ a; wrong = [];
 def later(): signal.setitimer(signal.ITIMER_REAL, 0.002)
 def handler(number, frame):
     handled.append(np.allclose(a @ a, b))
-    if len(handled) < 30: later()  # not in the middle of this one: a busy machine takes longer for it
+    if len(handled) < 30: later()  # only now: a busy machine may need longer than the timer
 signal.signal(signal.SIGALRM, handler); later()
 while len(handled) < 30: wrong.append(not np.allclose(a @ a, b))
 print(sum(wrong), all(handled))
