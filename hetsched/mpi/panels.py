@@ -24,7 +24,7 @@ from .record import Record
 
 _PANEL = GATHER + 1  # tag
 _HELD = 4  # panels that a rank has at a time, including panels that it waits for
-_PIECE = 1 << 20  # bytes of a panel that a rank passes on while it receives the next ones
+PIECE = 1 << 20  # bytes of a panel that a rank passes on while it receives the next ones
 _LINE = 64
 
 
@@ -177,7 +177,7 @@ class Panels:
 
 
 def _pieces(data: Bytes) -> list[Bytes]:
-    return [data[i : i + _PIECE] for i in range(0, len(data), _PIECE)]
+    return [data[i : i + PIECE] for i in range(0, len(data), PIECE)]
 
 
 def _aligned(size: int) -> Bytes:

@@ -22,6 +22,7 @@ from .._base import check
 from .._base.replace import replace_file
 from ..plan import MOST_STEPS
 from ..planners.divisible import DivisibleLoad
+from ..planners.factor import FactorPlan
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
 from ..planners.star import StarPlan
@@ -31,8 +32,10 @@ from ..runners.bus import BusPlan
 from ..runners.sweep import require_tiles
 from . import chunks
 from .chunks import Chunk
+from .columns import Columns
 from .kinds import wrong_kind
 from .linalg import of_product
+from .panels import PIECE
 from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
 from .ring import DEEP
 from .wavefront import stretches
@@ -52,21 +55,20 @@ _OPTIONS = (
 
 
 def save_replay(
-    plan: ProductPlan | StarPlan | BusPlan | Wavefront | StencilPlan,
+    plan: ProductPlan | StarPlan | BusPlan | FactorPlan | Wavefront | StencilPlan,
     folder: str | PathLike[str],
     *,
     shape: tuple[int, int] | None = None,
     links: ArrayLike | None = None,
     itemsize: int = 8,
 ) -> list[str]:
-    """Write what the ranks of `matmul`, `map_tasks`, `sweep` or `stencil` do by a plan as files for
-    SimGrid.
+    """Write what the ranks of `matmul`, `lu_factor`, `sweep` and so on do by a plan, for SimGrid.
 
     Parameters
     ----------
-    plan : ProductPlan, StarPlan, MaxTasks, MinTime, DivisibleLoad, Wavefront or StencilPlan
-        A plan of `hs.plan_matmul` with zones or layers, of `hs.plan_product`, `hs.max_tasks`,
-        `hs.min_time`, `hs.divisible_load`, `hs.wavefront` or `Pool.plan_stencil`.
+    plan : plan
+        A ProductPlan with zones or layers, a StarPlan, MaxTasks, MinTime, DivisibleLoad, Wavefront
+        or StencilPlan, or a FactorPlan for LU or Cholesky with owners of block columns.
     folder : path
         An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
         rank: rank0.txt, rank1.txt, ...
@@ -95,7 +97,7 @@ def save_replay(
     Notes
     -----
     Each rank holds what `scatter` gives it by the plan, and the result stays there. Each pair of
-    ranks has a link of its own in each direction, which its messages share.
+    hosts has a link of its own in each direction, which its messages share.
 
     In a product, a rank sends each piece once, receives for two steps ahead while it computes a
     step, and at the end sends its layers to the ranks that sum them. The bytes are the bytes that
@@ -106,6 +108,11 @@ def save_replay(
     worker i. The master sends and receives one message at a time, in the order of the plan. A
     worker receives a panel as soon as it has room for it. An update, a task and a unit of a load
     are a gigaflop; the largest message has 10**8 to 10**9 bytes. The time is the plan's makespan.
+
+    In a factorisation, a panel goes from rank to rank, as in `lu_factor`, and a rank passes it on
+    while it computes. For that each host has a second rank, p + i on host i. The limit of panels
+    that a rank holds and the exchanges of rows are left out. Without links the time is the plan's
+    makespan.
 
     In a wavefront, a rank computes its tiles in the order of the plan, and sends the border of a
     chunk tile by tile. Without links the time is the plan's makespan.
@@ -141,19 +148,21 @@ def save_replay(
         programs, costs = _of_star(plan)
     elif isinstance(plan, BusPlan):
         programs, costs = _of_bus(plan)
+    elif isinstance(plan, FactorPlan):
+        programs, costs = _of_factorisation(plan), plan.links
     else:
         raise wrong_kind(
             plan,
-            "a plan of plan_matmul, plan_product, max_tasks, min_time, divisible_load, wavefront or"
-            " plan_stencil",
+            "a plan of plan_matmul, plan_product, max_tasks, min_time, divisible_load, plan_factor,"
+            " wavefront or plan_stencil",
         )
     place, size = Path(folder), len(programs)
     names = [f"rank{i}.txt" for i in range(size)]
     times = plan.cycle_times
-    if size > len(times):  # the master computes nothing
+    if isinstance(plan, StarPlan | BusPlan):  # the master computes nothing
         times = np.concatenate([[1.0], times])
     _write(place / "platform.xml", _platform(times, costs))
-    _write(place / "hosts.txt", [f"host{i}" for i in range(size)])
+    _write(place / "hosts.txt", [f"host{i % len(times)}" for i in range(size)])
     _write(place / "trace.txt", [str(place.absolute() / name) for name in names])
     for rank, name in enumerate(names):
         actions = "init", *programs[rank], "finalize"
@@ -179,9 +188,9 @@ def _platform(times: NDArray[np.float64], links: NDArray[np.float64] | None) -> 
         # A worker that cannot work has no flops in a plan, but a host needs a speed.
         speed = _GIGA / time if np.isfinite(time) else 1.0
         yield f'<host id="host{i}" speed="{speed!r}f"/>'
-    pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+    pairs = [(i, j) for i in range(size) for j in range(size)]
     for i, j in pairs:
-        cost = 0.0 if links is None else float(links[i, j])
+        cost = 0.0 if links is None or i == j else float(links[i, j])
         bandwidth = min(_GIGA / cost, _FAST) if cost else _FAST
         yield f'<link id="link{i}-{j}" bandwidth="{bandwidth!r}Bps" latency="0s"/>'
     for i, j in pairs:
@@ -275,6 +284,59 @@ def _exchange(rank: int, messages: list[_Message]) -> Iterator[str]:
     for message in own:
         yield message.send if message.source == rank else message.receive
     yield from (message.wait for message in own)
+
+
+# ---- factorisations ------------------------------------------------------------------------------
+
+
+def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
+    """The actions of the ranks that compute, then of those that pass panels on."""
+    (m, n), p = plan.shape, len(plan.names)
+    if plan.kind == "qr" or plan.owner.ndim == 2 or m != n:
+        raise ValueError(
+            "plan must be for LU or Cholesky of a square matrix with owners of block columns, got"
+            f" {plan.kind} of {m} x {n} with owners of shape {plan.owner.shape}"
+        )
+    columns = Columns(n, plan.block, plan.owner, p)
+    numbers = _Numbers()
+    programs: list[list[str]] = [[] for _ in range(2 * p)]
+    begun: list[list[str]] = [[] for _ in range(2 * p)]  # waits of what was sent
+    # of each rank that computes, for each panel: what it sends or receives
+    panels: list[dict[int, list[str]]] = [{} for _ in range(p)]
+
+    def send(k: int, source: int, target: int, size: int) -> None:
+        """Send a piece of panel k between two ranks of one host, or of those that pass it on."""
+        message = numbers.message(source, target, size, k)
+        out = panels[source].setdefault(k, []) if source < p else programs[source]
+        into = panels[target].setdefault(k, []) if target < p else programs[target]
+        out.append(message.send)
+        into += [message.receive, message.wait]
+        begun[source].append(message.wait)
+
+    for k in range(columns.count):
+        way = (int(columns.owner[k]), *columns.routes[k])
+        size = columns.panel_size(k) * np.dtype(plan.dtype).itemsize
+        size += 4 * columns.width(k) * (plan.kind == "lu")  # pivots
+        for first in range(0, size if len(way) > 1 else 0, PIECE):
+            step = min(PIECE, size - first)
+            send(k, way[0], p + way[0], step)
+            for source, target in pairwise(way):
+                send(k, p + source, p + target, step)
+                send(k, p + target, target, step)
+    order = np.argsort(plan.tasks["start"], kind="stable")
+    for worker, k, block, start, end, _ in plan.tasks[order].tolist():
+        work = f"compute {(end - start) * _GIGA / float(plan.cycle_times[worker])!r}"
+        moved = panels[worker].pop(k, [])
+        programs[worker] += [work, *moved] if k == block else [*moved, work]
+    if plan.kind == "lu" and n:
+        last = int(columns.owner[-1])
+        for rank in range(p):  # each rank has all pivots in the end
+            if rank != last:
+                message = numbers.message(last, rank, 4 * (n + 1), 0)
+                programs[last].append(message.send)
+                begun[last].append(message.wait)
+                programs[rank] += [message.receive, message.wait]
+    return [[*program, *waits] for program, waits in zip(programs, begun, strict=True)]
 
 
 # ---- a master and its workers --------------------------------------------------------------------

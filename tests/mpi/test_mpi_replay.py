@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,6 +160,61 @@ def test_makespan_of_a_star(folder, shape, workers, method, eager):
         )
 
 
+@settings(max_examples=many(40, 15))
+@given(
+    n=st.sampled_from([0, 1, 5, 16, 33, 64]),
+    block=st.sampled_from([1, 5, 8]),
+    times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),
+    kind=st.sampled_from(["lu", "cholesky"]),
+    owner=st.sampled_from(["pattern", "cyclic", "contiguous"]),
+    slow_panels=st.booleans(),
+)
+def test_makespan_and_bytes_of_a_factorisation(
+    pools, folder, n, block, times, kind, owner, slow_panels
+):
+    """Messages take no time, so the makespan is the plan's."""
+    size = len(times)
+    options = {"panel_times": [3.0] * size} if slow_panels else {}
+    plan = hs.plan_factor(n, n, times, kind=kind, owner=owner, block=block, **options)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6, abs=1e-9)
+    blocks = -(-n // block)
+    if not n or block != -(-n // blocks):  # scatter cuts it into other blocks
+        return
+    A, columns = np.eye(n) * n + 1.0, hs.lu_pattern(blocks, times, owner=plan.owner)
+    zones = good(
+        on_ranks(
+            size, lambda r: hs.mpi.scatter(r, *((A, columns) if r.rank == 0 else (None, None)))
+        )[0]
+    )
+    factor = hs.mpi.lu_factor if kind == "lu" else hs.mpi.cholesky
+    found, bytes_sent = on_ranks(size, lambda r: factor(r, zones[r.rank], pool=pools[r.rank]))
+    good(found)
+    out = sent(programs)
+    between = [
+        sum(out[i, j] for i in (host, size + host) for j in range(2 * size) if (j - i) % size)
+        for host in range(size)
+    ]
+    assert between == bytes_sent.tolist()
+
+
+def test_panels_over_slow_links(folder):
+    """Three block columns of 2 rows and columns each, on three hosts, by hand: panels take 1."""
+    plan = hs.plan_factor(
+        6, 6, [1.0] * 3, kind="cholesky", owner=[0, 1, 2], block=2, panel_times=[1.0] * 3
+    )
+    tasks = plan.tasks.copy()
+    tasks["start"] = [0, 1, 2, 2, 3, 4]
+    tasks["end"] = tasks["start"] + 1.0
+    tasks["worker"] = plan.owner[tasks["block"]]
+    links = (1.0 - np.eye(3)) * 1e9 / 48  # an element of 8 bytes takes 1 / 6
+    hs.mpi.save_replay(replace(plan, tasks=tasks, links=links), folder)
+    # panel 0 of 6 x 2 elements is sent from 1 to 3 to host 1, which passes it on until 5; panel 1
+    # of 4 x 2 elements is factored from 4 to 5 and sent until 5 + 4 / 3; then an update and panel 2
+    assert replayed(*read(folder)) == pytest.approx(5 + 4 / 3 + 2)
+
+
 TASK_TIMES = st.lists(st.sampled_from([1.0, 2.0, 5.0, np.inf]), min_size=1, max_size=5)
 
 
@@ -247,7 +303,7 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil", "star", "tasks"])
+@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil", "star", "tasks", "lu"])
 @pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
 def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if shutil.which("smpirun") is None:
@@ -260,6 +316,8 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
         links = [1e-3 * cost, 3e-3 * cost, 0.0]
         star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=links, memory=[12, 21, 45])
         plan, options = hs.plan_product(20, 18, 12, star), {}
+    elif method == "lu":
+        plan, options = hs.plan_factor(800, 800, platform, block=64), {}
     elif method == "tasks":
         plan, options = hs.min_time(40, [3.0, 5.0, 8.0], 1e-3 * cost, 2e-3 * cost), {}
     elif method == "stencil":
@@ -298,6 +356,13 @@ def test_errors(tmp_path):
     ]:
         with pytest.raises(kind, match=words):
             hs.mpi.save_replay(tiles, tmp_path, **options)
+    for other in (
+        hs.plan_factor(6, 6, [1.0, 2.0], kind="qr", block=2),
+        hs.plan_factor(6, 6, [1.0, 2.0], owner=[[0, 1], [1, 0]], block=3),
+        hs.plan_factor(6, 9, [1.0, 2.0], block=3),
+    ):
+        with pytest.raises(ValueError, match="plan must be for LU or Cholesky of a square matrix"):
+            hs.mpi.save_replay(other, tmp_path)
     with pytest.raises(FileNotFoundError):
         hs.mpi.save_replay(plan, tmp_path / "none")
     with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan is for one machine"):
