@@ -51,8 +51,8 @@ class GridSubstitution:
         }
         self._sums = np.zeros((blocks.grid.n if blocks.groups else 0, cols), blocks.dtype)
 
-    async def run(self, pivots: NDArray[np.int32], b: Array | None) -> None:
-        """Solve with the pivots of `GridLu`.
+    async def run(self, pivots: NDArray[np.int32] | None, b: Array | None) -> None:
+        """Solve with the pivots of `GridLu`, or without any.
 
         b (n, cols), by rows at the root and None elsewhere, becomes the solution.
         """
@@ -68,13 +68,14 @@ class GridSubstitution:
         await all_of(coming)
         await self._mail.next_step(0)
 
-    def _right_sides(self, pivots: NDArray[np.int32], b: Array | None) -> list[Waiting]:
+    def _right_sides(self, pivots: NDArray[np.int32] | None, b: Array | None) -> list[Waiting]:
         """Bring the right sides to the owners of the diagonal blocks; the root has them."""
         if b is None:
             receive = partial(self._mail.receive, Kind.RIGHT, source=self._root)
             return [receive(x) for x in self._own.values()]
-        target, source = moved_rows(pivots[:-1])
-        b[target] = b[source]
+        if pivots is not None:
+            target, source = moved_rows(pivots[:-1])
+            b[target] = b[source]
         for k, lead in enumerate(self._leads):
             if lead == self._me:
                 self._own[k][...] = b[self._grid.slice(k)]

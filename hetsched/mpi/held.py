@@ -15,7 +15,7 @@ from ..runners.pool import Pool
 from . import pools
 from .arguments import Call, agreed, columns, described
 from .ranks import TIMEOUT, Ranks
-from .zone_factor import ZoneFactor, column_factor, zone_factor
+from .zone_factor import ZoneFactor, zone_factor
 from .zones import Zone
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def cho_solve(
     """
 
     def prepared(ranks: Ranks) -> Solve:
-        return partial(column_factor("L", L, ranks.size).cholesky_solve, ranks)
+        return partial(zone_factor("L", L, ranks.size).cholesky_solve, ranks)
 
     return _solved(Call(comm, root, pool, timeout), "L", lambda: L, b, prepared)
 
@@ -178,7 +178,7 @@ def cholesky_of_zone(
     def prepared(ranks: Ranks) -> tuple[ZoneFactor, Factor]:
         if not check.flag("lower", lower):
             raise ValueError("lower must be True if A is a Zone: the ranks hold L")
-        factors = column_factor("A", A, ranks.size)
+        factors = zone_factor("A", A, ranks.size)
         return factors, factors.cholesky
 
     return _factored(Call(comm, root, pool, timeout), A, prepared)[0]

@@ -198,8 +198,9 @@ def cholesky(
 
     Parameters
     ----------
-    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone of block columns
-        Only one triangle is read. A zone comes from `scatter` with a LuPattern and is not modified.
+    A : (n, n) array_like at the root, None elsewhere; or on every rank its Zone
+        Only one triangle is read. A zone comes from `scatter` with a LuPattern or LuGrid and is not
+        modified.
     lower : bool
         It must be True for zones: they hold L.
     comm, plan, root, block, platform, pool, trace, progress, check_finite, timeout :

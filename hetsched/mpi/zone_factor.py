@@ -11,6 +11,7 @@ from ..runners.pool import Pool
 from .cholesky_held import cholesky_held, cholesky_solve_held
 from .columns import Columns
 from .grid import Blocks, Grid
+from .grid_cholesky_held import grid_cholesky_held, grid_cholesky_solve_held
 from .ranks import Ranks
 from .windows import Array
 from .work import grid_lu_held, grid_solve_held, lu_held, solve_held
@@ -33,6 +34,14 @@ class ZoneFactor(Protocol):
         root: int,
     ) -> None:
         """Solve with the factors; see `solve_held`."""
+
+    def cholesky(self, ranks: Ranks, pool: Pool) -> None:
+        """Factor the matrix in place; see `cholesky_held`."""
+
+    def cholesky_solve(
+        self, ranks: Ranks, b: Array | None, cols: int, pool: Pool, root: int
+    ) -> None:
+        """Solve with the factor; see `cholesky_solve_held`."""
 
     def parts(self) -> tuple[Array, ...]:
         """The rectangles of this rank, in the order of the zone."""
@@ -63,13 +72,11 @@ class ColumnFactor:
         solve_held(ranks, self._columns, self._local, pivots, b, cols, pool, root)
 
     def cholesky(self, ranks: Ranks, pool: Pool) -> None:
-        """Factor the matrix in place; see `cholesky_held`."""
         cholesky_held(ranks, self._columns, self._local, pool)
 
     def cholesky_solve(
         self, ranks: Ranks, b: Array | None, cols: int, pool: Pool, root: int
     ) -> None:
-        """Solve with the factor; see `cholesky_solve_held`."""
         cholesky_solve_held(ranks, self._columns, self._local, b, cols, pool, root)
 
     def parts(self) -> tuple[Array, ...]:
@@ -107,6 +114,14 @@ class GridFactor:
     ) -> None:
         grid_solve_held(ranks, self._blocks, pivots, b, cols, pool, root)
 
+    def cholesky(self, ranks: Ranks, pool: Pool) -> None:
+        grid_cholesky_held(ranks, self._blocks, pool)
+
+    def cholesky_solve(
+        self, ranks: Ranks, b: Array | None, cols: int, pool: Pool, root: int
+    ) -> None:
+        grid_cholesky_solve_held(ranks, self._blocks, b, cols, pool, root)
+
     def parts(self) -> tuple[Array, ...]:
         return tuple(place.copy() for place in self._places())
 
@@ -143,19 +158,3 @@ def zone_factor(name: str, zone: Any, size: int) -> ZoneFactor:
         f"{name} must be held by block columns or square blocks of one width, as from scatter with"
         " a LuPattern or LuGrid"
     )
-
-
-def column_factor(name: str, zone: Any, size: int) -> ColumnFactor:
-    """A copy of the rectangles of a zone of block columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no Zone of block columns of one width.
-    """
-    held = zone_factor(name, zone, size)
-    if not isinstance(held, ColumnFactor):
-        raise ValueError(
-            f"{name} must be held by block columns of one width, as from scatter with a LuPattern"
-        )
-    return held

@@ -515,6 +515,54 @@ def test_zones(dtype, n, count):
 
 
 @pytest.mark.usefixtures("fake_ranks")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (2, 2), (9, 3), (40, 5), (41, 6)])
+@pytest.mark.parametrize("seed", range(many(5, 1)))
+def test_cholesky_of_zones(dtype, n, count, seed):
+    rng = np.random.default_rng([n, seed])
+    x, b = random_matrix(rng, (n, n), dtype), random_matrix(rng, (n, 3), dtype)
+    a = (x @ x.conj().T + n * np.eye(n)).astype(dtype)
+    half = a.copy()
+    half[np.triu_indices(n, 1)] = 1e30  # is not read
+    plan = hs.lu_grid(count, np.ones(4), owner=rng.integers(0, 4, (count, count)))
+
+    def call(ranks):
+        pool = POOLS[ranks.rank]
+        zone = hs.mpi.scatter(ranks, at(ranks.rank, 2, half), at(ranks.rank, 2, plan), 2)
+        before = [part.copy() for part in zone.parts]
+        factor = hs.mpi.cholesky(ranks, zone, root=2, pool=pool)
+        assert all(np.array_equal(*pair) for pair in zip(before, zone.parts, strict=True))
+        whole = hs.mpi.gather(ranks, factor, 2)
+        right = (at(ranks.rank, 2, each) for each in (b, b[:, 0], b[:, :0]))
+        solved = [hs.mpi.cho_solve(ranks, factor, x, 2, pool=pool) for x in right]
+        return whole, *solved
+
+    found = good(on_ranks(4, call)[0])
+    assert all(each is None for rank in (0, 1, 3) for each in found[rank])
+    L, x, y, none = found[2]
+    assert not np.triu(L, 1).any()
+    assert np.abs(L @ L.conj().T - a).max() < 8 * n * eps(dtype) * np.abs(a).max()
+    assert np.abs(a @ x - b).max() < 100 * n * eps(dtype) * np.abs(x).max() * np.abs(a).max()
+    assert y.shape == (n,)
+    assert none.shape == (n, 0)
+    np.testing.assert_allclose(y, x[:, 0], rtol=0, atol=1e3 * eps(dtype) * np.abs(x).max())
+
+
+@pytest.mark.usefixtures("fake_ranks")
+def test_a_zone_that_is_not_definite():
+    plan = hs.lu_grid(3, np.ones(2), owner=[[0, 1, 0], [1, 0, 1], [0, 1, 1]])
+
+    def call(ranks):
+        given = (-np.eye(9), plan) if ranks.rank == 0 else (None, None)
+        zone = hs.mpi.scatter(ranks, *given)
+        return hs.mpi.cholesky(ranks, zone, pool=POOLS[ranks.rank])
+
+    for error in on_ranks(2, call)[0]:
+        assert isinstance(error, np.linalg.LinAlgError)
+        assert "1-th leading minor" in str(error)
+
+
+@pytest.mark.usefixtures("fake_ranks")
 @pytest.mark.parametrize(
     "boxes",
     [
