@@ -26,6 +26,7 @@ from ..planners.factor import FactorPlan
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
 from ..planners.star import StarPlan
+from ..planners.star_lu import StarLuPlan, by_step
 from ..planners.stencil import StencilPlan, inner_rows
 from ..planners.wavefront import Wavefront
 from ..runners.bus import BusPlan
@@ -55,7 +56,7 @@ _OPTIONS = (
 
 
 def save_replay(
-    plan: ProductPlan | StarPlan | BusPlan | FactorPlan | Wavefront | StencilPlan,
+    plan: ProductPlan | StarPlan | BusPlan | FactorPlan | StarLuPlan | Wavefront | StencilPlan,
     folder: str | PathLike[str],
     *,
     shape: tuple[int, int] | None = None,
@@ -67,8 +68,9 @@ def save_replay(
     Parameters
     ----------
     plan : plan
-        A ProductPlan with zones or layers, a StarPlan, MaxTasks, MinTime, DivisibleLoad, Wavefront
-        or StencilPlan, or a FactorPlan for LU or Cholesky with owners of block columns.
+        A ProductPlan with zones or layers, a StarPlan, StarLuPlan, MaxTasks, MinTime,
+        DivisibleLoad, Wavefront or StencilPlan, or a FactorPlan for LU or Cholesky with owners of
+        block columns.
     folder : path
         An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
         rank: rank0.txt, rank1.txt, ...
@@ -107,7 +109,8 @@ def save_replay(
     In a product on a star, and with tasks or a load, rank 0 is the master, and rank i + 1 is
     worker i. The master sends and receives one message at a time, in the order of the plan. A
     worker receives a panel as soon as it has room for it. An update, a task and a unit of a load
-    are a gigaflop; the largest message has 10**8 to 10**9 bytes. The time is the plan's makespan.
+    are a gigaflop; the largest message has 10**8 to 10**9 bytes. In LU on a star the last rank is
+    a second one on the host of the master, which computes. The time is the plan's makespan.
 
     In a factorisation, a panel goes from rank to rank, as in `lu_factor`, and a rank passes it on
     while it computes. For that each host has a second rank, p + i on host i. The limit of panels
@@ -146,6 +149,8 @@ def save_replay(
         programs, costs = _of_product(plan), plan.links
     elif isinstance(plan, StarPlan):
         programs, costs = _of_star(plan)
+    elif isinstance(plan, StarLuPlan):
+        programs, costs = _of_star_lu(plan)
     elif isinstance(plan, BusPlan):
         programs, costs = _of_bus(plan)
     elif isinstance(plan, FactorPlan):
@@ -153,14 +158,14 @@ def save_replay(
     else:
         raise wrong_kind(
             plan,
-            "a plan of plan_matmul, plan_product, max_tasks, min_time, divisible_load, plan_factor,"
-            " wavefront or plan_stencil",
+            "a plan of plan_matmul, plan_product, plan_star_lu, max_tasks, min_time,"
+            " divisible_load, plan_factor, wavefront or plan_stencil",
         )
     place, size = Path(folder), len(programs)
     names = [f"rank{i}.txt" for i in range(size)]
     times = plan.cycle_times
-    if isinstance(plan, StarPlan | BusPlan):  # the master computes nothing
-        times = np.concatenate([[1.0], times])
+    if isinstance(plan, StarPlan | StarLuPlan | BusPlan):
+        times = np.concatenate([[plan.master_time if isinstance(plan, StarLuPlan) else 1.0], times])
     _write(place / "platform.xml", _platform(times, costs))
     _write(place / "hosts.txt", [f"host{i % len(times)}" for i in range(size)])
     _write(place / "trace.txt", [str(place.absolute() / name) for name in names])
@@ -361,24 +366,61 @@ class _Master:
         self.costs[0, 1:], self.costs[1:, 0] = out, back
         self.costs *= _GIGA / self._unit
         self.programs: list[list[str]] = [[] for _ in range(size)]
-        self._numbers = _Numbers()
+        self.numbers = _Numbers()
 
     def send(self, worker: int, units: float) -> _Message:
         """A message of the master, which it ends before it begins the next one."""
-        message = self._numbers.message(0, worker + 1, round(self._unit * units), 0)
+        message = self.numbers.message(0, worker + 1, round(self._unit * units), 0)
         self.programs[0] += [message.send, message.wait]
         return message
 
     def receive(self, worker: int, units: float) -> _Message:
-        message = self._numbers.message(worker + 1, 0, round(self._unit * units), 0)
+        message = self.numbers.message(worker + 1, 0, round(self._unit * units), 0)
         self.programs[0] += [message.receive, message.wait]
         return message
 
 
 def _of_star(plan: StarPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
     """The actions of the master and of each worker, and the costs of the links."""
+    log = _log(plan)
+    master = _Master(max(blocks for *_, blocks in log), plan.link_costs, plan.link_costs)
+    _add_product(master, plan, log)
+    return master.programs, master.costs
+
+
+def _of_star_lu(plan: StarLuPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
+    """The actions of the master's port, of each worker, and of the master's computing."""
+    steps = by_step(plan)
+    logs = [[] if product is None else _log(product) for _, product in steps]
+    largest = max((blocks for log in logs for *_, blocks in log), default=0)
+    master = _Master(largest, plan.link_costs, plan.link_costs)
+    port, own, last = master.programs[0], [], len(master.programs)
+    speed = _GIGA / plan.master_time
+    before = 0  # the master's columns of the step before
+    back: list[str] = []  # what it waits for until the product of that step has come back
+    for (panel, product), log in zip(steps, logs, strict=True):
+        factor = f"compute {(panel.factored - panel.start) * speed!r}"
+        rows = f"compute {(panel.end - panel.solving) * speed!r}"
+        # without columns of its own the master gets the panel from the workers
+        own += [factor, *back, rows] if before else [*back, factor, rows]
+        before, back = panel.own, []
+        if product is not None:
+            begin, end = (master.numbers.message(*way, 0, 0) for way in ((last, 0), (0, last)))
+            own += [begin.send, begin.wait]
+            port += [begin.receive, begin.wait]
+            _add_product(master, product, log)
+            port += [end.send, end.wait]
+            back = [end.receive, end.wait]
+        own.append(f"compute {(panel.updated - panel.end) * speed!r}")
+    return [*master.programs, own], master.costs
+
+
+#: Worker, kind, chunk, first layer and blocks of each message.
+_Log = list[tuple[int, int, int, int, int]]
+
+
+def _log(plan: StarPlan) -> _Log:
     table, t = [Chunk(*row) for row in plan.chunks.tolist()], plan.shape[2]
-    workers = [_StarWorker(plan, table, i) for i in range(len(plan.names))]
 
     def blocks_of(kind: int, chunk: Chunk, first: int) -> int:
         if kind != chunks.RESULT:
@@ -386,19 +428,23 @@ def _of_star(plan: StarPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
         x = chunks.traffic_of(chunk, t)
         return x.back * chunks.deep(chunk, t, first) if x.back else x.held
 
-    log = [
+    return [
         (worker, kind, number, first, blocks_of(kind, table[number], first))
         for worker, kind, number, first, *_ in plan.messages.tolist()
     ]
-    master = _Master(max(blocks for *_, blocks in log), plan.link_costs, plan.link_costs)
+
+
+def _add_product(master: _Master, plan: StarPlan, log: _Log) -> None:
+    """Add the actions of a product to the programs of the master and of the workers."""
+    table = [Chunk(*row) for row in plan.chunks.tolist()]
+    workers = [_StarWorker(plan, table, i) for i in range(len(plan.names))]
     for worker, kind, number, first, blocks in log:
         way = master.receive if kind == chunks.RESULT else master.send
         master.programs[worker + 1] += workers[worker].post(
             way(worker, blocks), kind, number, first
         )
-    for i, worker in enumerate(workers):
-        master.programs[i + 1] += worker.end()
-    return master.programs, master.costs
+    for program, each in zip(master.programs[1:], workers, strict=True):
+        program += each.end()
 
 
 class _StarWorker:

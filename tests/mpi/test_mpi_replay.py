@@ -215,6 +215,31 @@ def test_panels_over_slow_links(folder):
     assert replayed(*read(folder)) == pytest.approx(5 + 4 / 3 + 2)
 
 
+@given(
+    blocks=st.integers(1, 9),
+    width=st.integers(1, 3),
+    workers=st.lists(
+        st.tuples(
+            st.sampled_from([1.0, 2.0, 5.0]),
+            st.sampled_from([0.0, 0.5, 2.0]),
+            st.sampled_from([3, 12, 45]),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    master_time=st.sampled_from([0.5, 3.0, 20.0]),
+    method=st.sampled_from(["oddoml", "overlap", "search"]),
+)
+def test_makespan_of_lu_on_a_star(folder, blocks, width, workers, master_time, method):
+    platform = hs.Platform.star(*zip(*workers, strict=True))
+    options = {"width": min(width, blocks), "master_time": master_time}
+    plan = hs.plan_star_lu(blocks, platform, method, **options)
+    hs.mpi.save_replay(plan, folder)
+    speeds, bandwidth, programs = read(folder)
+    assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6)
+    np.testing.assert_allclose(flops(programs)[1:-1], 1e9 * plan.updates)
+
+
 TASK_TIMES = st.lists(st.sampled_from([1.0, 2.0, 5.0, np.inf]), min_size=1, max_size=5)
 
 
@@ -303,7 +328,9 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "wavefront", "stencil", "star", "tasks", "lu"])
+@pytest.mark.parametrize(
+    "method", [*METHODS, "wavefront", "stencil", "star", "tasks", "lu", "star lu"]
+)
 @pytest.mark.parametrize("cost", [0.0, 300.0, 30_000.0])
 def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     if shutil.which("smpirun") is None:
@@ -316,6 +343,10 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
         links = [1e-3 * cost, 3e-3 * cost, 0.0]
         star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=links, memory=[12, 21, 45])
         plan, options = hs.plan_product(20, 18, 12, star), {}
+    elif method == "star lu":
+        links = [1e-3 * cost, 3e-3 * cost, 0.0]
+        star = hs.Platform.star([3.0, 5.0, 8.0], link_costs=links, memory=[12, 21, 45])
+        plan, options = hs.plan_star_lu(20, star, "oddoml", width=2, master_time=9.0), {}
     elif method == "lu":
         plan, options = hs.plan_factor(800, 800, platform, block=64), {}
     elif method == "tasks":
@@ -337,7 +368,7 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
 def test_errors(tmp_path):
     plan = hs.plan_matmul(30, 30, 30, hs.Platform.star([1.0, 2.0]))
     with pytest.raises(
-        TypeError, match="plan must be a plan of plan_matmul, plan_product, max_tasks, .*, got"
+        TypeError, match="plan must be a plan of plan_matmul, plan_product, .*, got"
     ):
         hs.mpi.save_replay(hs.distribute(3, [1.0]), tmp_path)
     with pytest.raises(ValueError, match="shape and links are for a Wavefront"):
