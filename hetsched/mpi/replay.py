@@ -7,13 +7,11 @@ own, judges a plan. Needs no MPI.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,29 +19,27 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check
 from .._base.replace import replace_file
 from ..plan import MOST_STEPS
-from ..planners.divisible import DivisibleLoad
 from ..planners.factor import FactorPlan
 from ..planners.product import ProductPlan
 from ..planners.ring import matrix_of
 from ..planners.star import StarPlan
-from ..planners.star_lu import StarLuPlan, by_step
+from ..planners.star_lu import StarLuPlan
 from ..planners.stencil import StencilPlan, inner_rows
 from ..planners.wavefront import Wavefront
 from ..runners.bus import BusPlan
 from ..runners.sweep import require_tiles
-from . import chunks
-from .chunks import Chunk
+from .actions import GIGA, Message, Numbers
 from .columns import Columns
 from .kinds import wrong_kind
 from .linalg import of_product
 from .panels import PIECE
 from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
+from .replay_master import of_bus, of_star, of_star_lu
 from .ring import DEEP
 from .wavefront import stretches
-from .zones import Piece, boxes_of, tile_cuts
+from .zones import boxes_of, tile_cuts
 
 _FAST = 1e18  # bytes per unit of time over a link without cost
-_GIGA = 1e9
 #: Options with which a message takes its bytes times the cost of its link, and begins when both
 #: sides are ready.
 _OPTIONS = (
@@ -148,11 +144,11 @@ def save_replay(
         plan = of_product(plan, plan.shape, np.dtype(np.float64), len(plan.names))
         programs, costs = _of_product(plan), plan.links
     elif isinstance(plan, StarPlan):
-        programs, costs = _of_star(plan)
+        programs, costs = of_star(plan)
     elif isinstance(plan, StarLuPlan):
-        programs, costs = _of_star_lu(plan)
+        programs, costs = of_star_lu(plan)
     elif isinstance(plan, BusPlan):
-        programs, costs = _of_bus(plan)
+        programs, costs = of_bus(plan)
     elif isinstance(plan, FactorPlan):
         programs, costs = _of_factorisation(plan), plan.links
     else:
@@ -191,12 +187,12 @@ def _platform(times: NDArray[np.float64], links: NDArray[np.float64] | None) -> 
     size = len(times)
     for i, time in enumerate(times.tolist()):
         # A worker that cannot work has no flops in a plan, but a host needs a speed.
-        speed = _GIGA / time if np.isfinite(time) else 1.0
+        speed = GIGA / time if np.isfinite(time) else 1.0
         yield f'<host id="host{i}" speed="{speed!r}f"/>'
     pairs = [(i, j) for i in range(size) for j in range(size)]
     for i, j in pairs:
         cost = 0.0 if links is None or i == j else float(links[i, j])
-        bandwidth = min(_GIGA / cost, _FAST) if cost else _FAST
+        bandwidth = min(GIGA / cost, _FAST) if cost else _FAST
         yield f'<link id="link{i}-{j}" bandwidth="{bandwidth!r}Bps" latency="0s"/>'
     for i, j in pairs:
         yield f'<route src="host{i}" dst="host{j}" symmetrical="NO">'
@@ -205,69 +201,24 @@ def _platform(times: NDArray[np.float64], links: NDArray[np.float64] | None) -> 
     yield "</platform>"
 
 
-class _Message(NamedTuple):
-    """A message with its number among the messages from its source to its target.
-
-    `step` is the step of the target, or the tile of a line, that needs it.
-    """
-
-    source: int
-    target: int
-    tag: int
-    size: int
-    step: int = 0
-
-    @property
-    def send(self) -> str:
-        return f"isend {self.target} {self.tag} {self.size}"
-
-    @property
-    def receive(self) -> str:
-        return f"irecv {self.source} {self.tag} {self.size}"
-
-    @property
-    def wait(self) -> str:
-        return f"wait {self.source} {self.target} {self.tag}"
-
-
-class _Numbers:
-    """Numbers the messages between each two ranks."""
-
-    def __init__(self) -> None:
-        self._next: Counter[tuple[int, int]] = Counter()
-
-    def message(self, source: int, target: int, size: int, step: int) -> _Message:
-        tag = self._next[source, target]
-        self._next[source, target] += 1
-        return _Message(source, target, tag, size, step)
-
-    def of_pieces(self, pieces: Iterable[Piece], item: int) -> list[_Message]:
-        """A message for each piece that goes to another rank."""
-        return [
-            self.message(x.source, x.target, x.height * x.width * item, x.step)
-            for x in pieces
-            if x.source != x.target
-        ]
-
-
 # ---- products ------------------------------------------------------------------------------------
 
 
 def _of_product(plan: ProductPlan) -> list[list[str]]:
     """The actions of each rank."""
     m, n, k = plan.shape
-    size, item, numbers = len(plan.names), plan.itemsize, _Numbers()
+    size, item, numbers = len(plan.names), plan.itemsize, Numbers()
     a, b = boxes_of(plan, (m, k), size), boxes_of(plan, (k, n), size)
     messages = numbers.of_pieces(panels(plan, a, b, item), item)
     sums = [] if plan.layers is None else numbers.of_pieces(layers(plan, item), item)
     return [[*_steps(plan, rank, messages), *_exchange(rank, sums)] for rank in range(size)]
 
 
-def _steps(plan: ProductPlan, rank: int, messages: list[_Message]) -> Iterator[str]:
+def _steps(plan: ProductPlan, rank: int, messages: list[Message]) -> Iterator[str]:
     parts, steps = parts_of(plan, rank), steps_of(plan, rank)
     volume = float(plan.boxes[:, 4:].prod(axis=1, dtype=np.float64).sum())
     per_update = float(plan.flops.sum()) / max(volume, 1.0)
-    incoming: list[list[_Message]] = [[] for _ in steps]
+    incoming: list[list[Message]] = [[] for _ in steps]
     for message in messages:
         if message.target == rank:
             incoming[message.step].append(message)
@@ -284,7 +235,7 @@ def _steps(plan: ProductPlan, rank: int, messages: list[_Message]) -> Iterator[s
     yield from (message.wait for message in outgoing)
 
 
-def _exchange(rank: int, messages: list[_Message]) -> Iterator[str]:
+def _exchange(rank: int, messages: list[Message]) -> Iterator[str]:
     own = [message for message in messages if rank in (message.source, message.target)]
     for message in own:
         yield message.send if message.source == rank else message.receive
@@ -303,7 +254,7 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
             f" {plan.kind} of {m} x {n} with owners of shape {plan.owner.shape}"
         )
     columns = Columns(n, plan.block, plan.owner, p)
-    numbers = _Numbers()
+    numbers = Numbers()
     programs: list[list[str]] = [[] for _ in range(2 * p)]
     begun: list[list[str]] = [[] for _ in range(2 * p)]  # waits of what was sent
     # of each rank that computes, for each panel: what it sends or receives
@@ -330,7 +281,7 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
                 send(k, p + target, target, step)
     order = np.argsort(plan.tasks["start"], kind="stable")
     for worker, k, block, start, end, _ in plan.tasks[order].tolist():
-        work = f"compute {(end - start) * _GIGA / float(plan.cycle_times[worker])!r}"
+        work = f"compute {(end - start) * GIGA / float(plan.cycle_times[worker])!r}"
         moved = panels[worker].pop(k, [])
         programs[worker] += [work, *moved] if k == block else [*moved, work]
     if plan.kind == "lu" and n:
@@ -344,181 +295,6 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
     return [[*program, *waits] for program, waits in zip(programs, begun, strict=True)]
 
 
-# ---- a master and its workers --------------------------------------------------------------------
-
-
-class _Master:
-    """The programs of rank 0 and of the workers behind it, and the costs of the links between them.
-
-    Parameters
-    ----------
-    largest : float
-        The largest message, in units of data.
-    out, back : (p,) array_like
-        Times per unit of data to the workers, and from them.
-    """
-
-    def __init__(self, largest: float, out: ArrayLike, back: ArrayLike) -> None:
-        # SimGrid counts the bytes of a message in 32 bits
-        self._unit = 10.0 ** (9 - math.ceil(math.log10(largest))) if largest else 1.0
-        size = 1 + len(np.atleast_1d(out))
-        self.costs = np.zeros((size, size))
-        self.costs[0, 1:], self.costs[1:, 0] = out, back
-        self.costs *= _GIGA / self._unit
-        self.programs: list[list[str]] = [[] for _ in range(size)]
-        self.numbers = _Numbers()
-
-    def send(self, worker: int, units: float) -> _Message:
-        """A message of the master, which it ends before it begins the next one."""
-        message = self.numbers.message(0, worker + 1, round(self._unit * units), 0)
-        self.programs[0] += [message.send, message.wait]
-        return message
-
-    def receive(self, worker: int, units: float) -> _Message:
-        message = self.numbers.message(worker + 1, 0, round(self._unit * units), 0)
-        self.programs[0] += [message.receive, message.wait]
-        return message
-
-
-def _of_star(plan: StarPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
-    """The actions of the master and of each worker, and the costs of the links."""
-    log = _log(plan)
-    master = _Master(max(blocks for *_, blocks in log), plan.link_costs, plan.link_costs)
-    _add_product(master, plan, log)
-    return master.programs, master.costs
-
-
-def _of_star_lu(plan: StarLuPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
-    """The actions of the master's port, of each worker, and of the master's computing."""
-    steps = by_step(plan)
-    logs = [[] if product is None else _log(product) for _, product in steps]
-    largest = max((blocks for log in logs for *_, blocks in log), default=0)
-    master = _Master(largest, plan.link_costs, plan.link_costs)
-    port, own, last = master.programs[0], [], len(master.programs)
-    speed = _GIGA / plan.master_time
-    before = 0  # the master's columns of the step before
-    back: list[str] = []  # what it waits for until the product of that step has come back
-    for (panel, product), log in zip(steps, logs, strict=True):
-        factor = f"compute {(panel.factored - panel.start) * speed!r}"
-        rows = f"compute {(panel.end - panel.solving) * speed!r}"
-        # without columns of its own the master gets the panel from the workers
-        own += [factor, *back, rows] if before else [*back, factor, rows]
-        before, back = panel.own, []
-        if product is not None:
-            begin, end = (master.numbers.message(*way, 0, 0) for way in ((last, 0), (0, last)))
-            own += [begin.send, begin.wait]
-            port += [begin.receive, begin.wait]
-            _add_product(master, product, log)
-            port += [end.send, end.wait]
-            back = [end.receive, end.wait]
-        own.append(f"compute {(panel.updated - panel.end) * speed!r}")
-    return [*master.programs, own], master.costs
-
-
-#: Worker, kind, chunk, first layer and blocks of each message.
-_Log = list[tuple[int, int, int, int, int]]
-
-
-def _log(plan: StarPlan) -> _Log:
-    table, t = [Chunk(*row) for row in plan.chunks.tolist()], plan.shape[2]
-
-    def blocks_of(kind: int, chunk: Chunk, first: int) -> int:
-        if kind != chunks.RESULT:
-            return chunks.blocks_in(chunk, t, chunks.Step(kind, first, 0))
-        x = chunks.traffic_of(chunk, t)
-        return x.back * chunks.deep(chunk, t, first) if x.back else x.held
-
-    return [
-        (worker, kind, number, first, blocks_of(kind, table[number], first))
-        for worker, kind, number, first, *_ in plan.messages.tolist()
-    ]
-
-
-def _add_product(master: _Master, plan: StarPlan, log: _Log) -> None:
-    """Add the actions of a product to the programs of the master and of the workers."""
-    table = [Chunk(*row) for row in plan.chunks.tolist()]
-    workers = [_StarWorker(plan, table, i) for i in range(len(plan.names))]
-    for worker, kind, number, first, blocks in log:
-        way = master.receive if kind == chunks.RESULT else master.send
-        master.programs[worker + 1] += workers[worker].post(
-            way(worker, blocks), kind, number, first
-        )
-    for program, each in zip(master.programs[1:], workers, strict=True):
-        program += each.end()
-
-
-class _StarWorker:
-    """A worker of a star. It begins a message once it has room for it, and computes in between.
-
-    The master has received a result before it sends what needs the result's room.
-    """
-
-    def __init__(self, plan: StarPlan, table: list[Chunk], worker: int) -> None:
-        self._t, self._table = plan.shape[2], table
-        #: For each message the number of panels that must be computed before.
-        self._after: dict[tuple[int, int, int], int] = {}
-        own = [(i, chunk) for i, chunk in enumerate(table) if chunk.worker == worker]
-        panels = 0
-        while own:
-            group = chunks.pipelined(own)
-            own = own[len(group) :]
-            before = panels
-            for i, step in chunks.steps_of([chunk for _, chunk in group], self._t):
-                self._after[group[i][0], step.kind, step.first] = before + step.after
-                panels += step.kind == chunks.PANEL
-        self._computed = 0
-        #: For each panel that is not computed: waits for what it needs, and its work.
-        self._panels: list[list[str]] = []
-        self._loads: list[str] = []
-        self._results: list[str] = []
-
-    def post(self, message: _Message, kind: int, number: int, first: int) -> Iterator[str]:
-        """What the worker does up to the beginning of its next message."""
-        yield from self._compute(self._after[number, kind, first])
-        if kind == chunks.RESULT:
-            yield message.send
-            self._results.append(message.wait)
-            return
-        yield message.receive
-        if kind == chunks.LOAD:
-            self._loads.append(message.wait)
-            return
-        chunk = self._table[number]
-        updates = chunks.traffic_of(chunk, self._t).work * chunks.deep(chunk, self._t, first)
-        self._panels.append([*self._loads, message.wait, f"compute {updates * _GIGA!r}"])
-        self._loads = []
-
-    def end(self) -> Iterator[str]:
-        yield from self._compute(self._computed + len(self._panels))
-        yield from self._results
-
-    def _compute(self, count: int) -> Iterator[str]:
-        """Compute until so many panels are done."""
-        while self._computed < count:
-            yield from self._panels.pop(0)
-            self._computed += 1
-
-
-def _of_bus(plan: BusPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
-    """The actions of the master and of each worker, and the costs of the links."""
-    if isinstance(plan, DivisibleLoad):
-        work, out, back = plan.shares, plan.link_costs, plan.link_costs
-        given, answer = work, work * plan.return_ratio
-    else:
-        work, given = plan.counts.astype(float), np.ones(len(plan.counts))
-        answer = given
-        out, back = (np.broadcast_to(x, work.shape) for x in (plan.send, plan.receive))
-    master = _Master(max(given.max(), answer.max()), out, back)
-    for i in plan.send_order.tolist():
-        message = master.send(i, given[i])
-        compute = f"compute {_GIGA * float(work[i])!r}"
-        master.programs[i + 1] += [message.receive, message.wait, compute]
-    for i in plan.receive_order.tolist():
-        message = master.receive(i, answer[i])
-        master.programs[i + 1] += [message.send, message.wait]
-    return master.programs, master.costs
-
-
 # ---- wavefronts ----------------------------------------------------------------------------------
 
 
@@ -530,7 +306,7 @@ def _of_wavefront(plan: Wavefront, shape: Any, itemsize: int) -> list[list[str]]
     m, n = (check.integer(f"shape[{i}]", x, low=0) for i, x in enumerate(sizes))
     item = check.integer("itemsize", itemsize, low=1)
     require_tiles(plan, (m, n))
-    length, numbers = plan.shape[1 - plan.axis], _Numbers()
+    length, numbers = plan.shape[1 - plan.axis], Numbers()
     cuts = tile_cuts((m, n)[1 - plan.axis], length)
     chunks = plan.chunks.tolist()
     borders = [
@@ -540,7 +316,7 @@ def _of_wavefront(plan: Wavefront, shape: Any, itemsize: int) -> list[list[str]]
     return [list(_tiles(plan, rank, borders)) for rank in range(len(plan.names))]
 
 
-def _tiles(plan: Wavefront, rank: int, borders: list[list[_Message]]) -> Iterator[str]:
+def _tiles(plan: Wavefront, rank: int, borders: list[list[Message]]) -> Iterator[str]:
     """The actions of a rank. borders[c] are the messages from chunk c to the next one."""
     length, sent = plan.shape[1 - plan.axis], []
     own = [(c, width) for c, (owner, _, width) in enumerate(plan.chunks.tolist()) if owner == rank]
@@ -555,7 +331,7 @@ def _tiles(plan: Wavefront, rank: int, borders: list[list[_Message]]) -> Iterato
                 needed = min(row + plan.reach, length - 1) + 1
                 yield from (message.wait for message in borders[c - 1][arrived:needed])
                 arrived = max(arrived, needed)
-            yield f"compute {len(tiles) * _GIGA!r}"
+            yield f"compute {len(tiles) * GIGA!r}"
             row, line = tiles[-1]
             if line == width - 1 and c < len(borders):
                 sent.append(borders[c][row])
@@ -568,12 +344,12 @@ def _tiles(plan: Wavefront, rank: int, borders: list[list[_Message]]) -> Iterato
 
 def _of_iteration(plan: StencilPlan) -> list[list[str]]:
     """The actions of each rank."""
-    inner, ring, numbers = inner_rows(plan.shape[0]), plan.ring.tolist(), _Numbers()
+    inner, ring, numbers = inner_rows(plan.shape[0]), plan.ring.tolist(), Numbers()
     beside = list(zip(ring, ring[1:] + ring[:1], strict=True)) if len(ring) > 1 else []
-    column = plan.work / plan.shape[1] * _GIGA  # flops
+    column = plan.work / plan.shape[1] * GIGA  # flops
     more = np.zeros(len(plan.names))
     if plan.overheads is not None:
-        more[ring] = _GIGA * plan.overheads[ring] / plan.cycle_times[ring]
+        more[ring] = GIGA * plan.overheads[ring] / plan.cycle_times[ring]
     programs: list[list[str]] = [[] for _ in plan.names]
     deep = min(DEEP, int(plan.counts[ring].min()))
     if 10 * len(ring) * (plan.iterations / deep) > MOST_STEPS:
