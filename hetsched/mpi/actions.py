@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .zones import Piece
 
 GIGA = 1e9
+_MOST = 2**31 - 1  # bytes of a message, which SimGrid counts in 32 bits
 
 
 class Message(NamedTuple):
@@ -43,6 +44,10 @@ class Numbers:
         self._next: Counter[tuple[int, int]] = Counter()
 
     def message(self, source: int, target: int, size: int, step: int) -> Message:
+        if size > _MOST:
+            raise ValueError(
+                f"plan has a message of {size} bytes, and SimGrid counts at most {_MOST}"
+            )
         tag = self._next[source, target]
         self._next[source, target] += 1
         return Message(source, target, tag, size, step)

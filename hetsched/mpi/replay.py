@@ -88,7 +88,8 @@ def save_replay(
     ------
     TypeError, ValueError
         If the plan is of another kind, or is for workers that share memory; if the shape cannot
-        have the tiles of a Wavefront; if an iteration has more than 3 * 10**6 actions.
+        have the tiles of a Wavefront; if an iteration has more than 3 * 10**6 actions, or a message
+        more than 2 GiB.
     OSError
         If a file cannot be written.
 

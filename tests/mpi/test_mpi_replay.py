@@ -394,6 +394,9 @@ def test_errors(tmp_path):
     ):
         with pytest.raises(ValueError, match="plan must be for LU or Cholesky of a square matrix"):
             hs.mpi.save_replay(other, tmp_path)
+    columns = hs.wavefront(1, 2, [1.0, 1.0], method="cyclic")
+    with pytest.raises(ValueError, match="plan has a message of 2147483648 bytes, and SimGrid"):
+        hs.mpi.save_replay(columns, tmp_path, shape=(2**28, 2))
     with pytest.raises(FileNotFoundError):
         hs.mpi.save_replay(plan, tmp_path / "none")
     with hs.Pool(2) as pool, pytest.raises(ValueError, match="plan is for one machine"):
