@@ -69,9 +69,9 @@ newest: $(VENV)/installed-test
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
 ctest: $(CTESTS)
 	@for dir in $^; do \
-	  $(ELAPSED) "running the tests in C ($${dir##*-})" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
-	    $(LIMITED) $(BIN)/ctest --test-dir $$0 -j3 --output-on-failure >$$0-tests.log 2>&1 || { cat $$0-tests.log; exit 1; }; \
-	    grep "tests passed" $$0-tests.log' $$dir || exit 1; \
+	  ( $(ELAPSED) "running the tests in C ($${dir##*-})" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
+	    $(LIMITED) $(BIN)/ctest --test-dir $$0 -j3 --no-tests=error --output-on-failure >$$0-tests.log 2>&1 || { cat $$0-tests.log; exit 1; }; \
+	    grep "tests passed" $$0-tests.log' $$dir ) || exit 1; \
 	done
 
 build/ctest-address: SANITIZE = address,undefined

@@ -60,8 +60,8 @@ hs_status hs__kernel_set(const char *name, hs__kernel *kernel);
 /* Returns the kernel in use; hs_kernel_init chooses it at the first call. */
 const hs__kernel *hs__kernel_current(void);
 
-/* Whether kernels for AVX2 and AVX-512 are compiled. HS_PLAIN_VECTORS, for builds that should be
- * short: no. */
+/* 1 if the arithmetic kernels are compiled for AVX2 and AVX-512 as well. HS_PLAIN_VECTORS leaves
+ * them out of a build that should be short. Packing and streaming stores do not depend on it. */
 #if defined(__x86_64__) && !defined(HS_PLAIN_VECTORS)
 #define HS__X86_SETS 1
 #else
