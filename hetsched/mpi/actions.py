@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,6 +11,13 @@ from .zones import Piece
 
 GIGA = 1e9
 _MOST = 2**31 - 1  # bytes of a message, which SimGrid counts in 32 bits
+
+
+def compute(flops: float) -> str:
+    """A computation on the host of a rank."""
+    if not math.isfinite(flops):
+        raise ValueError("plan has work of more flops than a double holds: give it in another unit")
+    return f"compute {flops!r}"
 
 
 class Message(NamedTuple):

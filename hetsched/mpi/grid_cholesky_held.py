@@ -78,9 +78,8 @@ class GridCholeskySubstitution(GridSubstitution):
         if not backward:
             super()._contribute(k, backward, x)
             return
-        for j in [j for j in self._blocks.place if j < k]:
-            if self._blocks.rows(j, k)[:1] != [k]:
-                continue
+        own = [j for j in self._blocks.place if j < k and k in self._blocks.rows(j)]
+        for j in own:  # blocks of a row may be in several arrays
             turned = self._blocks.column(j, k)[: self._grid.width(k)].conj().T
             target = self._sums[self._grid.slice(j)]
             with self._record.computing(f"contribution of block {k}"):

@@ -28,7 +28,7 @@ from ..planners.stencil import StencilPlan, inner_rows
 from ..planners.wavefront import Wavefront
 from ..runners.bus import BusPlan
 from ..runners.sweep import require_tiles
-from .actions import GIGA, Message, Numbers
+from .actions import GIGA, Message, Numbers, compute
 from .columns import Columns
 from .kinds import wrong_kind
 from .linalg import of_product
@@ -65,8 +65,8 @@ def save_replay(
     ----------
     plan : plan
         A ProductPlan with zones or layers, a StarPlan, StarLuPlan, MaxTasks, MinTime,
-        DivisibleLoad, Wavefront or StencilPlan, or a FactorPlan for LU or Cholesky with owners of
-        block columns.
+        DivisibleLoad, Wavefront or StencilPlan, or a FactorPlan for LU or Cholesky of a square
+        matrix with owners of block columns.
     folder : path
         An existing folder. The files are platform.xml, hosts.txt, trace.txt and a file for each
         rank: rank0.txt, rank1.txt, ...
@@ -81,8 +81,9 @@ def save_replay(
     Returns
     -------
     list of str
-        The command that replays them: smpirun of SimGrid 3.32 or later, and its arguments. It
-        prints the simulated time in the unit of the plan's times.
+        The command that replays them: smpirun of SimGrid 3.32 or later, and its arguments. The last
+        line "Simulation time" that it prints has the time in the unit of the plan's times, with six
+        decimals.
 
     Raises
     ------
@@ -106,12 +107,13 @@ def save_replay(
     In a product on a star, and with tasks or a load, rank 0 is the master, and rank i + 1 is
     worker i. The master sends and receives one message at a time, in the order of the plan. A
     worker receives a panel as soon as it has room for it. An update, a task and a unit of a load
-    are a gigaflop; the largest message has 10**8 to 10**9 bytes. In LU on a star the last rank is
-    a second one on the host of the master, which computes. The time is the plan's makespan.
+    are a gigaflop; the largest message has 10**8 to 10**9 bytes. In LU on a star, rank 0 only sends
+    and receives. The last rank, on the same host, does the master's computing. The time is the
+    plan's makespan, but for the rounding of messages to whole bytes.
 
-    In a factorisation, a panel goes from rank to rank, as in `lu_factor`, and a rank passes it on
-    while it computes. For that each host has a second rank, p + i on host i. The limit of panels
-    that a rank holds and the exchanges of rows are left out. Without links the time is the plan's
+    In a factorisation, a panel goes from rank to rank, as in `lu_factor`. A second rank on each
+    host, rank p + i on host i, passes it on while the first one computes. The limit of panels that
+    a rank holds and the exchanges of rows are left out. Without links the time is the plan's
     makespan.
 
     In a wavefront, a rank computes its tiles in the order of the plan, and sends the border of a
@@ -230,7 +232,7 @@ def _steps(plan: ProductPlan, rank: int, messages: list[Message]) -> Iterator[st
     for number, step in enumerate(steps):
         yield from (message.wait for message in incoming[number])
         area = sum(parts[i].height * parts[i].width for i in step.parts)
-        yield f"compute {per_update * area * (step.end - step.start)!r}"
+        yield compute(per_update * area * (step.end - step.start))
         for opened in incoming[number + 1 + LOOK_AHEAD : number + 2 + LOOK_AHEAD]:
             yield from (message.receive for message in opened)
     yield from (message.wait for message in outgoing)
@@ -282,7 +284,7 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
                 send(k, p + target, target, step)
     order = np.argsort(plan.tasks["start"], kind="stable")
     for worker, k, block, start, end, _ in plan.tasks[order].tolist():
-        work = f"compute {(end - start) * GIGA / float(plan.cycle_times[worker])!r}"
+        work = compute((end - start) * GIGA / float(plan.cycle_times[worker]))
         moved = panels[worker].pop(k, [])
         programs[worker] += [work, *moved] if k == block else [*moved, work]
     if plan.kind == "lu" and n:
@@ -332,7 +334,7 @@ def _tiles(plan: Wavefront, rank: int, borders: list[list[Message]]) -> Iterator
                 needed = min(row + plan.reach, length - 1) + 1
                 yield from (message.wait for message in borders[c - 1][arrived:needed])
                 arrived = max(arrived, needed)
-            yield f"compute {len(tiles) * GIGA!r}"
+            yield compute(len(tiles) * GIGA)
             row, line = tiles[-1]
             if line == width - 1 and c < len(borders):
                 sent.append(borders[c][row])
@@ -370,8 +372,8 @@ def _of_iteration(plan: StencilPlan) -> list[list[str]]:
             own = [message for message in messages if rank in (message.source, message.target)]
             programs[rank] += [
                 *(message.send if message.source == rank else message.receive for message in own),
-                f"compute {depth * column * int(plan.counts[rank])!r}",
+                compute(depth * column * int(plan.counts[rank])),
                 *(message.wait for message in own),
-                f"compute {depth * float(more[rank])!r}",
+                compute(depth * float(more[rank])),
             ]
     return programs

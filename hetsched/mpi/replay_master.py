@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..planners.divisible import DivisibleLoad
 from ..planners.star import StarPlan
 from ..planners.star_lu import StarLuPlan, by_step
 from ..runners.bus import BusPlan
 from . import chunks
-from .actions import GIGA, Message, Numbers
+from .actions import GIGA, Message, Numbers, compute
 from .chunks import Chunk
 
 
@@ -24,17 +24,29 @@ class _Master:
     ----------
     largest : float
         The largest message, in units of data.
-    out, back : (p,) array_like
+    out, back : (p,) float64 array
         Times per unit of data to the workers, and from them.
+
+    Raises
+    ------
+    ValueError
+        If the times of bytes are out of range.
     """
 
-    def __init__(self, largest: float, out: ArrayLike, back: ArrayLike) -> None:
+    def __init__(self, largest: float, out: NDArray[np.float64], back: NDArray[np.float64]) -> None:
         # SimGrid counts the bytes of a message in 32 bits
-        self._unit = 10.0 ** (9 - math.ceil(math.log10(largest))) if largest else 1.0
-        size = 1 + len(np.atleast_1d(out))
+        digits = 9 - math.ceil(math.log10(largest)) if largest else 0
+        size = 1 + len(out)
         self.costs = np.zeros((size, size))
-        self.costs[0, 1:], self.costs[1:, 0] = out, back
-        self.costs *= GIGA / self._unit
+        if abs(digits) <= 300:
+            self._unit = 10.0**digits
+            with np.errstate(over="ignore"):
+                self.costs[0, 1:], self.costs[1:, 0] = out, back
+                self.costs *= GIGA / self._unit
+        if abs(digits) > 300 or not np.isfinite(self.costs).all():
+            raise ValueError(
+                f"plan has messages of {largest:.3g} units of data: give them in another unit"
+            )
         self.programs: list[list[str]] = [[] for _ in range(size)]
         self.numbers = Numbers()
 
@@ -69,8 +81,8 @@ def of_star_lu(plan: StarLuPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
     before = 0  # the master's columns of the step before
     back: list[str] = []  # what it waits for until the product of that step has come back
     for (panel, product), log in zip(steps, logs, strict=True):
-        factor = f"compute {(panel.factored - panel.start) * speed!r}"
-        rows = f"compute {(panel.end - panel.solving) * speed!r}"
+        factor = compute((panel.factored - panel.start) * speed)
+        rows = compute((panel.end - panel.solving) * speed)
         # without columns of its own the master gets the panel from the workers
         own += [factor, *back, rows] if before else [*back, factor, rows]
         before, back = panel.own, []
@@ -81,7 +93,7 @@ def of_star_lu(plan: StarLuPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
             _add_product(master, product, log)
             port += [end.send, end.wait]
             back = [end.receive, end.wait]
-        own.append(f"compute {(panel.updated - panel.end) * speed!r}")
+        own.append(compute((panel.updated - panel.end) * speed))
     return [*master.programs, own], master.costs
 
 
@@ -155,7 +167,7 @@ class _StarWorker:
             return
         chunk = self._table[number]
         updates = chunks.traffic_of(chunk, self._t).work * chunks.deep(chunk, self._t, first)
-        self._panels.append([*self._loads, message.wait, f"compute {updates * GIGA!r}"])
+        self._panels.append([*self._loads, message.wait, compute(updates * GIGA)])
         self._loads = []
 
     def end(self) -> Iterator[str]:
@@ -181,8 +193,8 @@ def of_bus(plan: BusPlan) -> tuple[list[list[str]], NDArray[np.float64]]:
     master = _Master(max(given.max(), answer.max()), out, back)
     for i in plan.send_order.tolist():
         message = master.send(i, given[i])
-        compute = f"compute {GIGA * float(work[i])!r}"
-        master.programs[i + 1] += [message.receive, message.wait, compute]
+        share = compute(GIGA * float(work[i]))
+        master.programs[i + 1] += [message.receive, message.wait, share]
     for i in plan.receive_order.tolist():
         message = master.receive(i, answer[i])
         master.programs[i + 1] += [message.send, message.wait]

@@ -17,6 +17,7 @@ from mpi_fake import good, on_ranks
 from oracles.replay import flops, read, replayed, sent
 
 import hetsched as hs
+from hetsched.mpi import panels, replay
 
 pytestmark = pytest.mark.usefixtures("fake_ranks")
 METHODS = ("best", "columns", "rectangles", "layers")
@@ -160,6 +161,15 @@ def test_makespan_of_a_star(folder, shape, workers, method, eager):
         )
 
 
+@pytest.fixture(scope="module")
+def small_pieces():
+    """A panel has several pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (replay, panels):
+            patch.setattr(module, "PIECE", 100)
+        yield
+
+
 @settings(max_examples=many(40, 15))
 @given(
     n=st.sampled_from([0, 1, 5, 16, 33, 64]),
@@ -168,13 +178,16 @@ def test_makespan_of_a_star(folder, shape, workers, method, eager):
     kind=st.sampled_from(["lu", "cholesky"]),
     owner=st.sampled_from(["pattern", "cyclic", "contiguous"]),
     slow_panels=st.booleans(),
+    look_ahead=st.booleans(),
 )
 def test_makespan_and_bytes_of_a_factorisation(
-    pools, folder, n, block, times, kind, owner, slow_panels
+    small_pieces, pools, folder, n, block, times, kind, owner, slow_panels, look_ahead
 ):
     """Messages take no time, so the makespan is the plan's."""
     size = len(times)
-    options = {"panel_times": [3.0] * size} if slow_panels else {}
+    options = {"look_ahead": look_ahead}
+    if slow_panels:
+        options["panel_times"] = [3.0] * size
     plan = hs.plan_factor(n, n, times, kind=kind, owner=owner, block=block, **options)
     hs.mpi.save_replay(plan, folder)
     speeds, bandwidth, programs = read(folder)
@@ -197,6 +210,22 @@ def test_makespan_and_bytes_of_a_factorisation(
         for host in range(size)
     ]
     assert between == bytes_sent.tolist()
+
+
+@given(
+    owner=st.lists(st.integers(0, 2), min_size=1, max_size=7),
+    links=st.lists(st.sampled_from([0.0, 1.0, 1e9]), min_size=9, max_size=9),
+    kind=st.sampled_from(["lu", "cholesky"]),
+)
+def test_panels_arrive_over_any_links(small_pieces, folder, owner, links, kind):
+    costs = np.array(links).reshape(3, 3) * (1.0 - np.eye(3))
+    options = {"owner": owner, "block": 4, "link_costs": costs}
+    n = 4 * len(owner)
+    plan = hs.plan_factor(n, n, [1.0, 2.0, 3.0], kind=kind, **options)
+    hs.mpi.save_replay(plan, folder)
+    computing = plan.tasks["end"] - plan.tasks["start"]
+    longest = np.bincount(plan.tasks["worker"], computing).max()
+    assert replayed(*read(folder)) >= longest * (1 - 1e-9)
 
 
 def test_panels_over_slow_links(folder):
@@ -361,7 +390,7 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
         command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    (found,) = re.findall(r"Simulation time (\S+)", done.stderr)
+    found = re.findall(r"Simulation time (\S+)", done.stderr)[-1]
     np.testing.assert_allclose(float(found), replayed(*read(tmp_path)), rtol=1e-4, atol=1e-6)
 
 
@@ -395,6 +424,10 @@ def test_errors(tmp_path):
         with pytest.raises(ValueError, match="plan must be for LU or Cholesky of a square matrix"):
             hs.mpi.save_replay(other, tmp_path)
     columns = hs.wavefront(1, 2, [1.0, 1.0], method="cyclic")
+    for load in (1e-301, 1e300):
+        share = hs.divisible_load(load, [1.0, 2.0], [0.5, 1.0], return_ratio=0.5)
+        with pytest.raises(ValueError, match=r"plan has (messages|work) of .* in another unit"):
+            hs.mpi.save_replay(share, tmp_path)
     with pytest.raises(ValueError, match="plan has a message of 2147483648 bytes, and SimGrid"):
         hs.mpi.save_replay(columns, tmp_path, shape=(2**28, 2))
     with pytest.raises(FileNotFoundError):
