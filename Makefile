@@ -25,7 +25,7 @@ export PIP_NO_COMPILE = 1
 # For commands that are silent for more than ten seconds.
 ELAPSED := exec $(PYTHON) tools/elapsed.py
 
-.PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS)
+.PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS) $(CTESTS:build/%=run-%)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -67,12 +67,11 @@ newest: $(VENV)/installed-test
 	@$(BIN)/pip list --format=freeze | grep -E '^(numpy|scipy|scikit-learn|pandas|h5py|joblib)=='
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
-ctest: $(CTESTS)
-	@for dir in $^; do \
-	  ( $(ELAPSED) "running the tests in C ($${dir##*-})" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
-	    $(LIMITED) $(BIN)/ctest --test-dir $$0 -j3 --no-tests=error --output-on-failure >$$0-tests.log 2>&1 || { cat $$0-tests.log; exit 1; }; \
-	    grep "tests passed" $$0-tests.log' $$dir ) || exit 1; \
-	done
+ctest: $(CTESTS:build/%=run-%)
+$(CTESTS:build/%=run-%): run-%: build/%
+	@$(ELAPSED) "running the tests in C ($(*:ctest-%=%))" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
+	  $(LIMITED) $(BIN)/ctest --test-dir $< -j3 --no-tests=error --output-on-failure >$<-tests.log 2>&1 || { cat $<-tests.log; exit 1; }; \
+	  grep "tests passed" $<-tests.log'
 
 build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
