@@ -34,7 +34,7 @@ demo: $(VENV)/installed-demo
 # (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
 # test-all.
 # Two jobs: the tests in Python run while the sanitized engines are built and tested, as tests wait
-# for much of their time.
+# for much of their time. These builds are nice, so that the tests begin early.
 test:
 	@HS_TEST_FEW=1 $(MAKE) --no-print-directory -j2 pytest ctest
 
@@ -79,7 +79,7 @@ $(CTESTS): $(BIN)/cmake
 	@mkdir -p build
 	@$(ELAPSED) "compiling the engine for its tests ($(SANITIZE))" "up to three minutes on two cores" sh -c ' \
 	  { $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_SLOW=$(if $(HS_TEST_FEW),OFF,ON) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
-	    $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }'
+	    nice $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }'
 
 # The runners once more, chosen and fed by Python, in an engine with address and undefined-behaviour sanitizers: a report ends the
 # process. Python itself is not instrumented; leaks are what the tests in C look for. Left out is what interrupts, starts programs (they
