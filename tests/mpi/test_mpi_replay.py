@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_makespan_of_a_star(folder, shape, workers, method, eager):
         )
 
 
-@pytest.fixture(scope="module")
+@contextmanager
 def small_pieces():
     """A panel has several pieces."""
     with pytest.MonkeyPatch.context() as patch:
@@ -181,7 +182,7 @@ def small_pieces():
     look_ahead=st.booleans(),
 )
 def test_makespan_and_bytes_of_a_factorisation(
-    small_pieces, pools, folder, n, block, times, kind, owner, slow_panels, look_ahead
+    pools, folder, n, block, times, kind, owner, slow_panels, look_ahead
 ):
     """Messages take no time, so the makespan is the plan's."""
     size = len(times)
@@ -189,7 +190,8 @@ def test_makespan_and_bytes_of_a_factorisation(
     if slow_panels:
         options["panel_times"] = [3.0] * size
     plan = hs.plan_factor(n, n, times, kind=kind, owner=owner, block=block, **options)
-    hs.mpi.save_replay(plan, folder)
+    with small_pieces():
+        hs.mpi.save_replay(plan, folder)
     speeds, bandwidth, programs = read(folder)
     assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6, abs=1e-9)
     blocks = -(-n // block)
@@ -202,7 +204,8 @@ def test_makespan_and_bytes_of_a_factorisation(
         )[0]
     )
     factor = hs.mpi.lu_factor if kind == "lu" else hs.mpi.cholesky
-    found, bytes_sent = on_ranks(size, lambda r: factor(r, zones[r.rank], pool=pools[r.rank]))
+    with small_pieces():
+        found, bytes_sent = on_ranks(size, lambda r: factor(r, zones[r.rank], pool=pools[r.rank]))
     good(found)
     out = sent(programs)
     between = [
@@ -217,12 +220,13 @@ def test_makespan_and_bytes_of_a_factorisation(
     links=st.lists(st.sampled_from([0.0, 1.0, 1e9]), min_size=9, max_size=9),
     kind=st.sampled_from(["lu", "cholesky"]),
 )
-def test_panels_arrive_over_any_links(small_pieces, folder, owner, links, kind):
+def test_panels_arrive_over_any_links(folder, owner, links, kind):
     costs = np.array(links).reshape(3, 3) * (1.0 - np.eye(3))
     options = {"owner": owner, "block": 4, "link_costs": costs}
     n = 4 * len(owner)
     plan = hs.plan_factor(n, n, [1.0, 2.0, 3.0], kind=kind, **options)
-    hs.mpi.save_replay(plan, folder)
+    with small_pieces():
+        hs.mpi.save_replay(plan, folder)
     computing = plan.tasks["end"] - plan.tasks["start"]
     longest = np.bincount(plan.tasks["worker"], computing).max()
     assert replayed(*read(folder)) >= longest * (1 - 1e-9)
