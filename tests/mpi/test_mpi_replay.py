@@ -3,8 +3,10 @@ interpreter of our own and of SimGrid itself."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 from contextlib import contextmanager
 from dataclasses import replace
@@ -390,11 +392,17 @@ def test_simgrid_finds_the_same_time(tmp_path, method, cost):
     else:
         plan, options = hs.plan_matmul(300, 280, 320, platform, method=method), {}
     command = hs.mpi.save_replay(plan, tmp_path, **options)
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    found = re.findall(r"Simulation time (\S+)", done.stderr)[-1]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        command, text=True, cwd=tmp_path, start_new_session=True, **pipes
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:  # smpirun is a script, and does not end its program
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert process.returncode == 0, said
+    found = re.findall(r"Simulation time (\S+)", said)[-1]
     np.testing.assert_allclose(float(found), replayed(*read(tmp_path)), rtol=1e-4, atol=1e-6)
 
 
