@@ -7,7 +7,6 @@ owners of the blocks to the left.
 
 from __future__ import annotations
 
-from ..runners.panel import substitute
 from ..runners.pool import Pool, accumulate
 from .grid import Blocks
 from .grid_cholesky import GridCholesky
@@ -58,21 +57,17 @@ def grid_cholesky_solve_held(
 class GridCholeskySubstitution(GridSubstitution):
     """Solves with the blocks of L that one rank holds. Blocks above the diagonal are not read."""
 
+    _unit = False
+
     def _sides(self, k: int, backward: bool) -> tuple[list[int], list[int]]:
-        owner, lead = self._grid.owner, self._leads[k]
-        before, after = (
-            sorted({*side.tolist()} - {lead}) for side in (owner[k, :k], owner[k + 1 :, k])
-        )
+        before, after = super()._sides(k, backward=False)
         return (after, before) if backward else (before, after)
 
     # ---- on the threads for products ----
 
-    def _solve(self, k: int, backward: bool, x: Array) -> None:
-        triangle = self._blocks.column(k, k)[: self._grid.width(k)]
-        triangle = triangle.conj().T if backward else triangle
-        with self._record.computing(f"solution of block {k}"):
-            poll = stopping(self._loop)
-            substitute(self._pool, triangle, x, lower=not backward, unit=False, poll=poll)
+    def _triangle(self, k: int, backward: bool) -> Array:
+        triangle = super()._triangle(k, backward)
+        return triangle.conj().T if backward else triangle
 
     def _contribute(self, k: int, backward: bool, x: Array) -> None:
         if not backward:

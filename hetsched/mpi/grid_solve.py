@@ -36,6 +36,8 @@ class GridSubstitution:
         Number of right sides.
     """
 
+    _unit = True  # L has a unit diagonal, which is not stored
+
     def __init__(
         self, mail: Mail, blocks: Blocks, cols: int, pool: Pool, root: int, record: Record
     ) -> None:
@@ -137,15 +139,18 @@ class GridSubstitution:
 
     # ---- on the thread for products ----
 
+    def _triangle(self, k: int, backward: bool) -> Array:
+        """L, or backward U, of a diagonal block; the other triangle is not read."""
+        return self._blocks.column(k, k)[: self._grid.width(k)]
+
     def _solve(self, k: int, backward: bool, x: Array) -> None:
-        triangle = self._blocks.column(k, k)[: self._grid.width(k)]
         with self._record.computing(f"solution of block {k}"):
             substitute(
                 self._pool,
-                triangle,
+                self._triangle(k, backward),
                 x,
                 lower=not backward,
-                unit=not backward,
+                unit=self._unit and not backward,
                 poll=stopping(self._loop),
             )
 

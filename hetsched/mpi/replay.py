@@ -261,13 +261,13 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
     programs: list[list[str]] = [[] for _ in range(2 * p)]
     begun: list[list[str]] = [[] for _ in range(2 * p)]  # waits of what was sent
     # of each rank that computes, for each panel: what it sends or receives
-    panels: list[dict[int, list[str]]] = [{} for _ in range(p)]
+    moves: list[dict[int, list[str]]] = [{} for _ in range(p)]
 
     def send(k: int, source: int, target: int, size: int) -> None:
         """Send a piece of panel k between two ranks of one host, or of those that pass it on."""
         message = numbers.message(source, target, size, k)
-        out = panels[source].setdefault(k, []) if source < p else programs[source]
-        into = panels[target].setdefault(k, []) if target < p else programs[target]
+        out = moves[source].setdefault(k, []) if source < p else programs[source]
+        into = moves[target].setdefault(k, []) if target < p else programs[target]
         out.append(message.send)
         into += [message.receive, message.wait]
         begun[source].append(message.wait)
@@ -285,7 +285,7 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
     order = np.argsort(plan.tasks["start"], kind="stable")
     for worker, k, block, start, end, _ in plan.tasks[order].tolist():
         work = compute((end - start) * GIGA / float(plan.cycle_times[worker]))
-        moved = panels[worker].pop(k, [])
+        moved = moves[worker].pop(k, [])
         programs[worker] += [work, *moved] if k == block else [*moved, work]
     if plan.kind == "lu" and n:
         last = int(columns.owner[-1])

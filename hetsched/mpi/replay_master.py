@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -118,8 +119,11 @@ def _log(plan: StarPlan) -> _Log:
 
 def _add_product(master: _Master, plan: StarPlan, log: _Log) -> None:
     """Add the actions of a product to the programs of the master and of the workers."""
-    table = [Chunk(*row) for row in plan.chunks.tolist()]
-    workers = [_StarWorker(plan, table, i) for i in range(len(plan.names))]
+    own: list[list[tuple[int, Chunk]]] = [[] for _ in plan.names]
+    for number, row in enumerate(plan.chunks.tolist()):
+        chunk = Chunk(*row)
+        own[chunk.worker].append((number, chunk))
+    workers = [_StarWorker(plan.shape[2], each) for each in own]
     for worker, kind, number, first, blocks in log:
         way = master.receive if kind == chunks.RESULT else master.send
         master.programs[worker + 1] += workers[worker].post(
@@ -135,15 +139,13 @@ class _StarWorker:
     The master has received a result before it sends what needs the result's room.
     """
 
-    def __init__(self, plan: StarPlan, table: list[Chunk], worker: int) -> None:
-        self._t, self._table = plan.shape[2], table
+    def __init__(self, t: int, own: list[tuple[int, Chunk]]) -> None:
+        self._t, self._chunks = t, dict(own)
         #: For each message the number of panels that must be computed before.
         self._after: dict[tuple[int, int, int], int] = {}
-        own = [(i, chunk) for i, chunk in enumerate(table) if chunk.worker == worker]
-        panels = 0
-        while own:
-            group = chunks.pipelined(own)
-            own = own[len(group) :]
+        left, panels = deque(own), 0
+        while left:
+            group = [left.popleft() for _ in chunks.pipelined(left)]
             before = panels
             for i, step in chunks.steps_of([chunk for _, chunk in group], self._t):
                 self._after[group[i][0], step.kind, step.first] = before + step.after
@@ -165,7 +167,7 @@ class _StarWorker:
         if kind == chunks.LOAD:
             self._loads.append(message.wait)
             return
-        chunk = self._table[number]
+        chunk = self._chunks[number]
         updates = chunks.traffic_of(chunk, self._t).work * chunks.deep(chunk, self._t, first)
         self._panels.append([*self._loads, message.wait, compute(updates * GIGA)])
         self._loads = []

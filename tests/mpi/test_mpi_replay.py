@@ -435,11 +435,11 @@ def test_errors(tmp_path):
     ):
         with pytest.raises(ValueError, match="plan must be for LU or Cholesky of a square matrix"):
             hs.mpi.save_replay(other, tmp_path)
-    columns = hs.wavefront(1, 2, [1.0, 1.0], method="cyclic")
     for load in (1e-301, 1e300):
         share = hs.divisible_load(load, [1.0, 2.0], [0.5, 1.0], return_ratio=0.5)
         with pytest.raises(ValueError, match=r"plan has (messages|work) of .* in another unit"):
             hs.mpi.save_replay(share, tmp_path)
+    columns = hs.wavefront(1, 2, [1.0, 1.0], method="cyclic")
     with pytest.raises(ValueError, match="plan has a message of 2147483648 bytes, and SimGrid"):
         hs.mpi.save_replay(columns, tmp_path, shape=(2**28, 2))
     with pytest.raises(FileNotFoundError):
