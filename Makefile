@@ -1,5 +1,5 @@
 # make demo   builds and shows the main job
-# make test   builds, and runs the tests with few inputs: eight to sixteen minutes on two cores
+# make test   builds, and runs the tests with few inputs: ten to sixteen minutes on two cores
 # make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS: hours
 # make ctest   runs the tests in C;  make pytest  those in Python;  make pytest-address  a part of
 #   them in an engine with sanitizers: each with all inputs
@@ -77,7 +77,7 @@ build/ctest-address: SANITIZE = address,undefined
 build/ctest-thread: SANITIZE = thread
 $(CTESTS): $(BIN)/cmake
 	@mkdir -p build
-	@$(ELAPSED) "compiling the engine for its tests ($(SANITIZE))" "up to three minutes on two cores" sh -c ' \
+	@$(ELAPSED) "compiling the engine for its tests ($(SANITIZE))" "up to six minutes on two cores" sh -c ' \
 	  { $(BIN)/cmake -S . -B $@ -DSKBUILD=OFF -DHETSCHED_TESTS=ON -DHETSCHED_SANITIZE=$(SANITIZE) -DHETSCHED_SLOW=$(if $(HS_TEST_FEW),OFF,ON) -DHETSCHED_BLIS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
 	    nice $(BIN)/cmake --build $@ -j2; } >$@.log 2>&1 || { tail -40 $@.log; exit 1; }'
 
