@@ -26,6 +26,7 @@
 #include "blas/entry.h"
 #include "blas/govern.h"
 #include "blas/library.h"
+#include "blas/loader.h"
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -99,8 +100,10 @@ static void *not_ours(void *function) { return function && !is_ours(function) ? 
 void hs__keep_loaded(const void *address)
 {
     object library;
+    hs__enter_loader();
     void *handle = find_object(address, &library) ? open_object(&library) : NULL;
     if (handle) dlclose(handle);
+    hs__leave_loader();
 }
 
 typedef struct {
@@ -125,6 +128,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context)
 void hs__each_object(int (*visit)(void *handle, void *context), void *context)
 {
     object_names all = {NULL, 0};
+    hs__enter_loader();
     dl_iterate_phdr(note_object, &all);
     for (size_t at = 0; at < all.bytes; at += strlen(all.names + at) + 1) {
         void *handle = dlopen(all.names + at, RTLD_LAZY | RTLD_NOLOAD);
@@ -133,6 +137,7 @@ void hs__each_object(int (*visit)(void *handle, void *context), void *context)
         dlclose(handle);
         if (enough) break;
     }
+    hs__leave_loader();
     free(all.names);
 }
 
@@ -146,7 +151,9 @@ static int note_loads(struct dl_phdr_info *info, size_t size, void *context)
 unsigned long long hs__load_count(void)
 {
     unsigned long long loads = 0;
+    hs__enter_loader();
     dl_iterate_phdr(note_loads, &loads);
+    hs__leave_loader();
     return loads;
 }
 
@@ -327,12 +334,11 @@ static void fill_entry(hs__entry *entry, const hs__name *name, void *handle, int
                          .name = name};
 }
 
-hs__entry *hs__find_entry(hs__name *name, const void *site)
+/* Makes or finds the entry of a name for the place of a call, and notes in its slot whether the
+ * entry is the one for places elsewhere. */
+static hs__entry *look_for_entry(hs__name *name, const void *site, atomic_uintptr_t *slot)
 {
     static _Thread_local hs__entry without_memory;
-    atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
-    if (atomic_load(slot) == (uintptr_t)site) return atomic_load(&name->elsewhere);
-
     /* Entries are found by address. So the caller must stay loaded, because otherwise another
      * object could be loaded to the same addresses later. */
     object caller;
@@ -358,6 +364,16 @@ hs__entry *hs__find_entry(hs__name *name, const void *site)
         atomic_store(&name->elsewhere, entry);
     }
     atomic_store(slot, (uintptr_t)site);
+    return entry;
+}
+
+hs__entry *hs__find_entry(hs__name *name, const void *site)
+{
+    atomic_uintptr_t *slot = &name->sites[((uintptr_t)site >> 4) % HS__SITES];
+    if (atomic_load(slot) == (uintptr_t)site) return atomic_load(&name->elsewhere);
+    hs__enter_loader();
+    hs__entry *entry = look_for_entry(name, site, slot);
+    hs__leave_loader();
     return entry;
 }
 

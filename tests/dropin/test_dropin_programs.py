@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import dropin_calls as calls
 import numpy as np
@@ -259,6 +260,38 @@ assert np.allclose(a @ a, b)
 print(codes)
 """)
     assert out == f"{[0] * 12}\n"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+def test_forks_while_other_threads_hold_the_lock_of_the_loader(tmp_path):
+    """The child has no such thread, and would wait for the lock for ever."""
+    library, source = tmp_path / "libslow_loader.so", Path(__file__).with_name("slow_loader.c")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
+    preload = f"{library}:{calls.environment()['LD_PRELOAD']}"
+    out, _ = ran(
+        """
+import os, signal, threading
+import numpy as np
+a = np.random.default_rng(0).standard_normal((200, 200)); b = a @ a; stop = False
+def work():
+    while not stop: a @ a
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+codes = []
+for turn in range(5):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if np.allclose(a @ a, b) else 1)
+    codes.append(os.waitpid(child, 0)[1])
+    if codes[-1]: break
+stop = True
+for thread in threads: thread.join()
+print(codes)
+""",
+        LD_PRELOAD=preload,
+    )
+    assert out == f"{[0] * 5}\n"
 
 
 def test_a_fork_pool_and_a_new_program():
