@@ -12,6 +12,10 @@ and make their data at the same time. Then they take turns: each warms up, times
 before the next one begins. A ratio is the median of the ratios within the rounds. A process that
 does not answer within --limit seconds is killed and counts as failed.
 
+With --control each static choice has a second process in each round. The ratio of the best choice
+to its own second process says what the noise of the machine, and the choice of the fastest, do to
+the ratio of equal programs.
+
 OpenBLAS, which comes with NumPy and SciPy, is told its best kernel for this processor. Quotas need
 root and a writable cpu controller of cgroups, version 1 or 2. Programs in Octave and R need
 octave-cli and Rscript. They use the libblas and liblapack in the folder of --blas, or the system's.
@@ -120,6 +124,11 @@ def static_choices(cores: int, cpus: int) -> dict[str, Choice]:
         threads_text(count): Choice(environment=dict.fromkeys(THREADS, str(count)))
         for count in counts
     }
+
+
+def again(choice: str) -> str:
+    """The name of a static choice's second process."""
+    return f"{choice}, again"
 
 
 def hetsched_choices(earlier: str | None) -> dict[str, Choice]:
@@ -288,13 +297,18 @@ class Cell:
         there = [choice for choice in self.static if choice not in self.failed]
         return min(there, key=self.median, default="")
 
-    def ratio(self, choice: str) -> float:
-        """Median over the rounds of time of the choice / time of `hetsched exec`; NaN if one
-        failed."""
-        if not choice or choice in self.failed or "exec" in self.failed:
+    def ratio(self, choice: str, to: str = "exec") -> float:
+        """Median over the rounds of time of the choice / time of another one, by default of
+        `hetsched exec`; NaN if one failed or was not run."""
+        if any(name in self.failed or name not in self.seconds for name in (choice, to)):
             return math.nan
-        pairs = zip(self.seconds[choice], self.seconds["exec"], strict=True)
+        pairs = zip(self.seconds[choice], self.seconds[to], strict=True)
         return statistics.median(other / own for other, own in pairs)
+
+    @property
+    def control(self) -> float:
+        """The ratio of the best static choice to its second process."""
+        return self.ratio(self.best, again(self.best))
 
     def text(self, choice: str) -> str:
         return self.failed.get(choice) or f"{self.median(choice):.4f}"
@@ -369,6 +383,17 @@ def print_row(cell: Cell, contenders: list[str]) -> None:
     )
 
 
+def control_text(cells: list[Cell]) -> str:
+    """The same figures for the best static choice beside itself."""
+    ratios = [cell.control for cell in cells if not math.isnan(cell.control)]
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    low = sum(ratio < LEAST_WORST for ratio in ratios)
+    return (
+        f"geometric mean {mean:.2f}, worst {min(ratios):.2f}, {low} of {len(ratios)} below"
+        f" {LEAST_WORST:.1f}"
+    )
+
+
 def print_verdicts(cells: list[Cell], contenders: list[str]) -> None:
     """One line for each situation and one for all."""
     print()
@@ -377,6 +402,8 @@ def print_verdicts(cells: list[Cell], contenders: list[str]) -> None:
         own = [cell for cell in cells if cell.situation == situation]
         print(f"{situation}: {verdict(own)}")
     print(f"all: {verdict(cells)}")
+    if not all(math.isnan(cell.control) for cell in cells):
+        print(f"the best static choice beside itself: {control_text(cells)}")
     if "before" in contenders:
         mean, worst, where = summary(cells, "before")
         print(f"before / exec: geometric mean {mean:.2f}, worst {worst:.2f} ({where})")
@@ -413,6 +440,7 @@ def written(cells: list[Cell], machine: list[str], given: argparse.Namespace) ->
                 "seconds": cell.seconds,
                 "failed": cell.failed,
                 "best static": cell.best,
+                "control": None if math.isnan(cell.control) else cell.control,
                 "ratio": None if math.isnan(cell.ratio(cell.best)) else cell.ratio(cell.best),
             }
             for cell in cells
@@ -438,6 +466,7 @@ def options() -> argparse.ArgumentParser:
         "--limit", type=float, default=60.0, help="seconds after which a process has hung"
     )
     made.add_argument("--before", metavar="HETSCHED", help="bin/hetsched of an earlier version")
+    made.add_argument("--control", action="store_true", help="each static choice twice")
     made.add_argument("--json", type=Path, metavar="FILE", help="where all seconds are written")
     made.add_argument("--blas", help="folder with the BLAS and LAPACK of Octave and R")
     made.add_argument("--core-type", default=core_type(), help="OPENBLAS_CORETYPE")
@@ -485,6 +514,8 @@ def main() -> None:
     static = static_choices(len(hs.topology().places), hs.topology().cpus)
     adaptive = hetsched_choices(given.before)
     contenders = [*static, *adaptive]
+    if given.control:
+        adaptive |= {again(choice): how for choice, how in static.items()}
     cells: list[Cell] = []
     for situation in given.situations:
         print(f"\n{situation}: {SITUATIONS[situation].text}")

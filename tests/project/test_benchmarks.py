@@ -20,7 +20,7 @@ pytest.importorskip("joblib")
 PLACE = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(PLACE))
 
-from bench_citizen import Cell, Process, measure, quota, summary, verdict  # noqa: E402
+from bench_citizen import Cell, Process, control_text, measure, quota, summary, verdict  # noqa: E402
 
 # A program that is measured in one second, by its own account.
 MEASURED = "print('ready', flush=True); input(); print(1.0, flush=True)"
@@ -38,7 +38,7 @@ def test_smallest_run(tmp_path):
             sys.executable,
             PLACE / "bench_citizen.py",
             *("--programs", "tiny_eigh", "--situations", "idle"),
-            *("--rounds", "1", "--seconds", "0.001", "--json", file),
+            *("--rounds", "1", "--seconds", "0.001", "--control", "--json", file),
         ],
         capture_output=True,
         text=True,
@@ -48,12 +48,13 @@ def test_smallest_run(tmp_path):
     found = json.loads(file.read_text())
     (cell,) = found["cells"]
     assert (cell["program"], cell["situation"], cell["failed"]) == ("tiny_eigh", "idle", {})
-    assert {"default", "1 thread", "exec"} <= set(cell["seconds"])
+    assert {"default", "1 thread", "exec", "1 thread, again"} <= set(cell["seconds"])
     assert all(len(own) == 1 and own[0] > 0 for own in cell["seconds"].values())
     ratio = cell["seconds"][cell["best static"]][0] / cell["seconds"]["exec"][0]
     assert cell["ratio"] == pytest.approx(ratio)
     assert found["machine"][0] in done.stdout
     assert "all: geometric mean" in done.stdout
+    assert "the best static choice beside itself: geometric mean" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,23 @@ def test_ratio_is_of_neighbours():
     assert cell.best == "1 thread"
     assert cell.ratio(cell.best) == 3.0
     assert cell.ratio("default") == 2.0
+
+
+def test_control():
+    """The best choice beside its own second process; cells without one do not count."""
+    cells = [Cell("p", "idle", ["default", "1 thread"]) for _ in range(3)]
+    for cell, second in zip(cells[:2], ([1.0, 2.5], [4.0, 5.0]), strict=True):
+        cell.seconds = {
+            "default": [2.0, 2.0],
+            "1 thread": [9.0, 9.0],
+            "exec": [1.0, 1.0],
+            "default, again": second,
+            "1 thread, again": [1.0, 1.0],
+        }
+    cells[2].seconds = {"default": [2.0], "1 thread": [3.0], "exec": [1.0]}
+    assert cells[0].control == (2.0 + 0.8) / 2
+    assert math.isnan(cells[2].control)
+    assert control_text(cells) == "geometric mean 0.79, worst 0.45, 1 of 2 below 0.9"
 
 
 @pytest.mark.parametrize(
