@@ -105,21 +105,32 @@ int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks
     for (int32_t k = 0; k < blocks->panels && costs->panels; k++)
         if (isinf(costs->panels[owner[k]])) return 0;
     if (costs->steps && !are_valid_steps(costs->steps, blocks, p, owner)) return 0;
-    return costs->late_panel == 0 || costs->late_panel == 1;
+    return costs->piece >= 0 && (costs->late_panel == 0 || costs->late_panel == 1);
 }
 
 int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
-                          const int32_t *owner, const double *links)
+                          const int32_t *owner, const hs_factor_costs *costs)
 {
-    *ports = (hs__factor_ports){.p = p,
-                                .owner = owner,
-                                .links = links,
-                                .out = calloc(2 * (size_t)p, sizeof *ports->out),
-                                .last = malloc((size_t)p * sizeof *ports->last)};
+    const size_t all = (size_t)p;
+    *ports =
+        (hs__factor_ports){.p = p,
+                           .owner = owner,
+                           .links = costs->links,
+                           .piece = costs->piece,
+                           .out = calloc(2 * all, sizeof *ports->out),
+                           .last = malloc((2 * all + (size_t)blocks->count) * sizeof *ports->last)};
     if (!ports->out || !ports->last) return 0;
     ports->in = ports->out + p;
+    ports->ring = ports->last + p;
+    ports->next = ports->ring + p;
     for (int32_t w = 0; w < p; w++) ports->last[w] = -1;
-    for (int32_t j = 0; j < blocks->count; j++) ports->last[owner[j]] = j;
+    for (int32_t j = 0; j < blocks->count; j++) {
+        const int32_t before = ports->last[owner[j]];
+        if (before < 0) ports->ring[ports->waiting++] = j;
+        else ports->next[before] = j;
+        ports->next[j] = -1;
+        ports->last[owner[j]] = j;
+    }
     return 1;
 }
 
@@ -129,27 +140,48 @@ void hs__factor_ports_end(hs__factor_ports *ports)
     free(ports->last);
 }
 
+/* Replaces block k, the first of the ring, by the next block of its worker. */
+static void advance_ring(hs__factor_ports *ports, int32_t k)
+{
+    const int32_t next = ports->next[k];
+    int32_t i = 1;
+    for (; i < ports->waiting && (next < 0 || ports->ring[i] < next); i++)
+        ports->ring[i - 1] = ports->ring[i];
+    if (next < 0) ports->waiting--;
+    else ports->ring[i - 1] = next;
+}
+
 int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b, int32_t k,
                              double ready, double *arrivals, double *starts, int32_t *order)
 {
-    const int32_t p = ports->p;
-    const int32_t sender = ports->owner[k];
-    const int32_t urgent =
-        k + 1 < b->panels && ports->owner[k + 1] != sender ? ports->owner[k + 1] : -1;
+    const int32_t owner = ports->owner[k];
     const double elements = hs__panel_elements(b, k);
-    double now = fmax(ready, ports->out[sender]);
+    const double piece = ports->piece > 0 ? (double)ports->piece : elements;
+    const double whole = elements > piece ? ceil(elements / piece) - 1.0 : 0.0; /* pieces */
+    const double rest = elements - whole * piece;
+    int32_t sender = owner;
     int32_t count = 0;
-    arrivals[sender] = ready;
-    for (int32_t turn = urgent < 0 ? 1 : 0; turn < p; turn++) {
-        const int32_t w = turn ? (int32_t)(((int64_t)sender + turn) % p) : urgent;
-        if ((turn && w == urgent) || ports->last[w] <= k) continue;
-        const double start = fmax(now, ports->in[w]);
-        now = ports->in[w] = arrivals[w] = start + elements * ports->links[(int64_t)sender * p + w];
+    double first = ready; /* when the sender has the first piece, all whole pieces, the panel */
+    double most = ready;
+    double last = ready;
+    arrivals[owner] = ready;
+    advance_ring(ports, k);
+    for (int32_t i = 0; i < ports->waiting; i++) {
+        const int32_t w = ports->owner[ports->ring[i]];
+        if (w == owner) continue;
+        const double link = ports->links[(int64_t)sender * ports->p + w];
+        const double start = fmax(first, fmax(ports->out[sender], ports->in[w]));
+        if (whole > 0.0) {
+            first = start + piece * link;
+            most = fmax(most + piece * link, start + whole * piece * link);
+            last = fmax(most, last) + rest * link;
+        } else first = last = start + elements * link;
+        ports->out[sender] = ports->in[w] = arrivals[w] = last;
         if (starts) starts[w] = start;
         if (order) order[count] = w;
         count++;
+        sender = w;
     }
-    ports->out[sender] = now;
     return count;
 }
 
@@ -236,11 +268,9 @@ static void send_panel(schedule *s, int32_t k, double ready)
         hs__factor_broadcast(&s->ports, &s->map.blocks, k, ready, s->ready, s->starts, s->order);
     for (int32_t i = 0; i < count && s->messages; i++) {
         const int32_t w = s->order[i];
-        s->messages[s->message_count + i] = (hs_factor_message){.panel = k,
-                                                                .sender = s->map.column[k],
-                                                                .receiver = w,
-                                                                .start = s->starts[w],
-                                                                .end = s->ready[w]};
+        const int32_t sender = i ? s->order[i - 1] : s->map.column[k];
+        s->messages[s->message_count + i] = (hs_factor_message){
+            .panel = k, .sender = sender, .receiver = w, .start = s->starts[w], .end = s->ready[w]};
     }
     s->message_count += count;
 }
@@ -294,8 +324,7 @@ static hs_status open_schedule(schedule *s, const hs__factor_blocks *b, int32_t 
     s->starts = s->ready + all;
     s->changed = s->starts + all;
     s->headed = s->changed + count;
-    if (costs && costs->links &&
-        !hs__factor_ports_init(&s->ports, b, p, s->map.column, costs->links))
+    if (costs && costs->links && !hs__factor_ports_init(&s->ports, b, p, s->map.column, costs))
         return HS_ERROR_MEMORY;
     return HS_OK;
 }

@@ -54,21 +54,26 @@ typedef struct hs__factor_ports {
     int32_t p;
     const int32_t *owner; /* [count] */
     const double *links;  /* [p * p] */
+    int64_t piece;        /* of hs_factor_costs */
     double *out, *in;     /* [p] when each port is free */
     int32_t *last;        /* [p] last block of each worker, -1 for none */
+    int32_t *next;        /* [count] the next block of the same worker, -1 for none */
+    int32_t *ring;        /* [waiting] the next block of each worker that has one, ascending */
+    int32_t waiting;
 } hs__factor_ports;
 
 /* Returns 0 if there is no memory. Call hs__factor_ports_end in any case. */
 int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
-                          const int32_t *owner, const double *links);
+                          const int32_t *owner, const hs_factor_costs *costs);
 void hs__factor_ports_end(hs__factor_ports *ports);
 
-/* Schedules the messages of panel k, which is complete at the time `ready`. Call it for the panels
+/* Schedules the messages of panel k, which is complete at the time `ready`. Call it for all panels,
  * in order.
  *   arrivals  [p] out: when each worker has the panel, its owner from `ready` on; entries of
  *             workers that do not need it are not written
  *   starts    [p] out, may be NULL: of the messages
- *   order     [p] out, may be NULL: the receivers in the order in which they are served
+ *   order     [p] out, may be NULL: the receivers; each gets the panel from the one before it, the
+ *             first from the owner
  * Returns the number of messages. */
 int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t k,
                              double ready, double *arrivals, double *starts, int32_t *order);

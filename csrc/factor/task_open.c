@@ -273,7 +273,7 @@ hs_status hs__tasks_open(void *context)
     if (!status && links && !(tasks->sent = hs__run_zeros(&tasks->run, all, sizeof *tasks->sent)))
         status = HS_ERROR_MEMORY;
     if (!status && links &&
-        !hs__factor_ports_init(&tasks->ports, b, tasks->workers, tasks->owner, links))
+        !hs__factor_ports_init(&tasks->ports, b, tasks->workers, tasks->owner, tasks->costs))
         status = HS_ERROR_MEMORY;
     if (tasks->dynamic && !tasks->given_owner &&
         b->count >= HS__DRIFT_PARTS * (int64_t)tasks->workers)

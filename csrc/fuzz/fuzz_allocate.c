@@ -209,6 +209,7 @@ static void lu(bytes *in)
     hs_factor_costs *given = pick_below(in, 3) ? &costs : NULL;
     if (pick_below(in, 2)) costs.panels = draw_values(in, p, taste_of(in));
     if (pick_below(in, 2)) costs.links = draw_values_or_zeros(in, (int64_t)p * p, taste_of(in));
+    if (pick_below(in, 2)) costs.piece = draw_size(in, any, 50);
     const int by_steps = pick_below(in, 3) == 0;
     if (by_steps) costs.steps = draw_values(in, (int64_t)blocks * p, taste_of(in));
     next_call(in);
@@ -256,10 +257,13 @@ static void lu(bytes *in)
         HOLDS(bound <= *makespan * (1 + 1e-9));
     for (int64_t k = 0; k < *messages; k++) {
         const hs_factor_message *x = &message[k];
-        HOLDS(x->panel >= 0 && x->panel < panels && x->sender == owner[x->panel] &&
-              x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
+        const hs_factor_message *before = k && x[-1].panel == x->panel ? x - 1 : NULL;
+        HOLDS(x->panel >= 0 && x->panel < panels);
+        HOLDS(x->sender == (before ? before->receiver : owner[x->panel]));
+        HOLDS(x->receiver >= 0 && x->receiver < p && x->receiver != x->sender);
         HOLDS(x->end >= x->start && x->start >= ready[x->panel]);
-        HOLDS(k == 0 || message[k - 1].panel <= x->panel);
+        HOLDS(!before || (x->start >= before->start && x->end >= before->end));
+        HOLDS(k == 0 || x[-1].panel <= x->panel);
     }
 }
 

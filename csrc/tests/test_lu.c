@@ -358,6 +358,9 @@ static void costs(void)
         CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                                  NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     }
+    all = (hs_factor_costs){.piece = -1};
+    CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
+                             NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all = (hs_factor_costs){0};
     all.late_panel = 2;
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
@@ -365,15 +368,29 @@ static void costs(void)
     CHECK(makespan == -1);
 }
 
-/* Many messages: each port has one at a time, and none starts before its panel is ready. */
+/* Lists the workers with blocks behind block k, by their first ones, without the owner of k. */
+static int ring_behind(int32_t count, const int32_t *owner, int32_t k, int32_t *ring)
+{
+    int size = 0;
+    for (int32_t j = k + 1; j < count; j++) {
+        int known = owner[j] == owner[k];
+        for (int i = 0; i < size; i++) known |= ring[i] == owner[j];
+        if (!known) ring[size++] = owner[j];
+    }
+    return size;
+}
+
+/* Many messages: each port has one at a time, a panel goes along the ring, and each piece is passed
+ * on when it has come. */
 static void ports(void)
 {
     enum { COUNT = 12, P = 5 };
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 64; round++) {
         double times[P], links[P * P], makespan;
         double sent[P] = {0};
         double received[P] = {0};
         double done[COUNT] = {0};
+        double there[192]; /* when each piece is with the sender */
         int32_t owner[COUNT];
         hs_factor_task tasks[COUNT * COUNT];
         hs_factor_message messages[COUNT * P];
@@ -381,21 +398,33 @@ static void ports(void)
         for (int i = 0; i < P; i++) times[i] = 1 + check_random(5);
         for (int i = 0; i < P * P; i++) links[i] = check_random(400);
         for (int i = 0; i < COUNT; i++) owner[i] = (int32_t)check_random(P);
-        const hs_factor_costs given = {.links = links, .late_panel = round % 2};
+        const int64_t piece = (const int64_t[]){0, 1, 7, 16, 191, 192, 193, INT64_MAX}[round % 8];
+        const hs_factor_costs given = {.links = links, .piece = piece, .late_panel = round / 8 % 2};
         CHECK(hs_factor_simulate(HS_LU, 48, 48, 4, P, times, owner, 0, &given, NULL, &makespan,
                                  NULL, tasks, &count, messages, &message_count) == HS_OK);
         for (int64_t i = 0; i < count; i++)
             if (tasks[i].panel == tasks[i].block) done[tasks[i].panel] = tasks[i].end;
         for (int64_t i = 0; i < message_count; i++) {
             const hs_factor_message *m = &messages[i];
-            CHECK(m->start >= done[m->panel] && m->start >= sent[m->sender] &&
-                  m->start >= received[m->receiver] && m->end >= m->start);
-            CHECK(m->start == fmax(done[m->panel], fmax(sent[m->sender], received[m->receiver])));
-            CHECK(m->sender == owner[m->panel] && m->receiver != m->sender);
             CHECK(i == 0 || messages[i - 1].panel <= m->panel);
-            if (m->panel + 1 < COUNT && owner[m->panel + 1] != m->sender &&
-                (i == 0 || messages[i - 1].panel < m->panel))
-                CHECK(m->receiver == owner[m->panel + 1]);
+            int32_t ring[P];
+            const int size = ring_behind(COUNT, owner, m->panel, ring);
+            const int64_t elements = 4 * (48 - 4 * (int64_t)m->panel);
+            const int64_t step = piece && piece < elements ? piece : elements;
+            int at = 0;
+            while (at < size && ring[at] != m->receiver) at++;
+            CHECK(at < size && m->sender == (at ? ring[at - 1] : owner[m->panel]));
+            CHECK(at ? i > 0 && m[-1].receiver == m->sender : i == 0 || m[-1].panel < m->panel);
+            for (int64_t e = 0; e < elements && !at; e++) there[e] = done[m->panel];
+            double now = fmax(there[0], fmax(sent[m->sender], received[m->receiver]));
+            CHECK(m->start == now);
+            for (int64_t e = 0; e * step < elements; e++) {
+                const int64_t rest = elements - e * step;
+                now = fmax(now, there[e]) +
+                      (double)(rest < step ? rest : step) * links[m->sender * P + m->receiver];
+                there[e] = now;
+            }
+            CHECK(fabs(m->end - now) <= 1e-12 * now);
             sent[m->sender] = received[m->receiver] = m->end;
             for (int64_t t = 0; t < count; t++)
                 if (tasks[t].panel == m->panel && tasks[t].worker == m->receiver)
@@ -421,10 +450,12 @@ static void pacing(hs_pool *pool, const double *panels, const double *links, int
     }
     const hs_factor_costs costs = {.panels = panels,
                                    .links = links,
+                                   .piece = 100,
                                    .late_panel = late_panel,
                                    .steps = by_steps ? steps : NULL};
     const hs_factor_costs paced = {.panels = panels ? panel_pace : NULL,
                                    .links = links ? link_pace : NULL,
+                                   .piece = 100,
                                    .late_panel = late_panel,
                                    .steps = by_steps ? step_pace : NULL};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};

@@ -228,14 +228,16 @@ def factor_simulate(
     links: NDArray[np.float64] | None = None,
     late_panel: bool = False,
     steps: NDArray[np.float64] | None = None,
+    itemsize: int = 8,
 ) -> tuple[float, float, NDArray[Any], NDArray[Any]]:
     """Makespan, multiply-adds, tasks and messages of hs_factor_simulate.
 
-    times are per multiply-add, links per element; steps: (panels, p) times of updates.
+    times are per multiply-add, links per element of itemsize bytes; steps: (panels, p) times of
+    updates.
     """
     makespan, work, counts = ffi.new("double *"), ffi.new("double *"), ffi.new("int64_t[2]")
     p, owners = len(times), factor_owners(m, n, block, owner)
-    costs, alive = factor_costs(p, panel_times, links, late_panel, steps)
+    costs, alive = factor_costs(p, panel_times, links, late_panel, steps, itemsize)
     given = FACTORS[kind], m, n, block, p, doubles(times), owners, owner.ndim == 2, costs
 
     def call(tasks: Any, messages: Any) -> None:
@@ -357,12 +359,17 @@ def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
     return int32s(owner.reshape(-1), rows * factor_blocks(m, n, block))
 
 
+#: The pieces in which a panel is passed on.
+PANEL_PIECE_BYTES: int = lib.HS_PANEL_PIECE_BYTES
+
+
 def factor_costs(
     p: int,
     panel_times: NDArray[np.float64] | None,
     links: NDArray[np.float64] | None,
     late_panel: bool,
-    steps: NDArray[np.float64] | None = None,
+    steps: NDArray[np.float64] | None,
+    itemsize: int,
 ) -> tuple[Any, tuple[Any, ...]]:
     """The hs_factor_costs for p workers, and the objects that must stay alive with it.
 
@@ -371,7 +378,8 @@ def factor_costs(
     panels = or_null(panel_times, doubles, p)
     own = or_null(None if links is None else links.reshape(-1), doubles, p * p)
     updates = or_null(None if steps is None else steps.reshape(-1), doubles)
-    costs = ffi.new("hs_factor_costs *", (panels, own, late_panel, updates))
+    piece = PANEL_PIECE_BYTES // itemsize
+    costs = ffi.new("hs_factor_costs *", (panels, own, piece, late_panel, updates))
     return costs, (panels, own, updates)
 
 

@@ -100,7 +100,7 @@ def _problem(
         ffi.NULL if owner is None else factor_owners(x.shape[0], x.shape[1], order.block, owner)
     )
     costs, views = factor_costs(
-        workers, order.panel_pace, order.links, order.late_panel, order.steps
+        workers, order.panel_pace, order.links, order.late_panel, order.steps, x.dtype.itemsize
     )
     fields = (
         FACTORS[kind],

@@ -18,13 +18,14 @@ from typing import Protocol
 import numpy as np
 
 from .._engine import run as engine
+from .._engine.allocate import PANEL_PIECE_BYTES
 from .columns import GATHER, Columns
 from .loop import Bytes, Loop, Waiting, Window, all_of
 from .record import Record
 
 _PANEL = GATHER + 1  # tag
 _HELD = 4  # panels that a rank has at a time, including panels that it waits for
-PIECE = 1 << 20  # bytes of a panel that a rank passes on while it receives the next ones
+PIECE = PANEL_PIECE_BYTES  # that a rank passes on while it receives the next ones
 _LINE = 64
 
 

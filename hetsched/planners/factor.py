@@ -57,7 +57,8 @@ class FactorPlan(TimedTasks, Plan):
         the panel; otherwise it updates the block. With owners in both directions an update may be
         several tasks: its head, then parts of its rows.
     messages : structured array
-        panel, sender, receiver, start, end of each message; empty without links.
+        panel, sender, receiver, start, end of each message; empty without links. The sender is the
+        owner of the panel or a worker that passes it on.
     cycle_times : (p,) float64 array
         Time per gigaflop of an update; from profiles, the mean of each worker's updates.
     panel_times : (p,) float64 array
@@ -115,7 +116,8 @@ class FactorPlan(TimedTasks, Plan):
     def _check(self) -> None:
         (m, n), owner = self.shape, self.owner
         blocks = _blocks(m, n, self.block)
-        if owner.shape not in ((blocks,), (_blocks(n, m, self.block), blocks)):
+        shape = (_blocks(n, m, self.block), blocks) if owner.ndim == 2 else (blocks,)
+        if owner.shape != shape:
             raise ValueError(
                 f"owner has shape {owner.shape}, but {m} x {n} elements make {blocks} blocks of"
                 f" {self.block} columns"
@@ -345,8 +347,13 @@ def plan_factor(
     partial pivoting and the reflectors need the panel in one memory. The owner of block (k, j) does
     the head of update (k, j): in LU the triangular solve, in QR the product with V^H (Cholesky has
     none). Then all workers with rows below update them side by side, and the next task in these
-    columns waits for all of them. The owner of a panel sends it to the workers that need it, one by
-    one, first to the owner of the next panel. O(b^2 + b p) for b blocks.
+    columns waits for all of them. O(b^2 + b p) for b blocks.
+
+    A panel goes from its owner through the workers with blocks to its right, in the order of their
+    next blocks, and each of these passes it on in pieces of a megabyte (2**20 bytes), as the ranks
+    of `hetsched.mpi` do. A worker sends, receives and computes at the same time, but it sends one
+    panel at a time and receives one. This is the increasing ring of HPL (Petitet, Whaley, Dongarra,
+    Cleary).
 
     With profiles, the owners are dealt as by `lu_pattern`. In a step all updates of a worker have
     the speed that its profile has for all its block columns at the height of the step; a triangular
@@ -403,7 +410,17 @@ def plan_factor(
     waits = None if links is None else links * (element.itemsize / UNIT)
     own_steps = None if by_step is None else per_update("profiles", by_step.times, flops)
     makespan, _, raw, messages = allocate.factor_simulate(
-        kind, m, n, block, owners, updates, factoring, waits, not look_ahead, own_steps
+        kind,
+        m,
+        n,
+        block,
+        owners,
+        updates,
+        factoring,
+        waits,
+        not look_ahead,
+        own_steps,
+        element.itemsize,
     )
     if by_step is None:
         ideal, bound = allocate.factor_bound(

@@ -3,7 +3,9 @@ found task by task."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import linprog
@@ -83,11 +85,22 @@ def multiply_adds(kind, k, j, cuts, m):
 
 
 def schedule(
-    m, n, block, owner, times, panel_times=None, links=None, look_ahead=True, kind="lu", steps=None
+    m,
+    n,
+    block,
+    owner,
+    times,
+    panel_times=None,
+    links=None,
+    look_ahead=True,
+    kind="lu",
+    steps=None,
+    piece=math.inf,
 ):
-    """(worker, panel, block) -> (start, end), and (panel, receiver) -> (start, end) of messages, in
-    fractions: a worker that can go on does the next task of its list. links[i][j] is per element;
-    steps[k][i] is the time of worker i for the updates of step k, in place of times[i]."""
+    """(worker, panel, block) -> (start, end), and (panel, sender, receiver) -> (start, end) of
+    messages, in fractions: a worker that can go on does the next task of its list. links[i][j] is
+    per element; steps[k][i] is the time of worker i for the updates of step k, in place of
+    times[i]. A worker passes on a panel in pieces of so many elements."""
     cuts, rank = edges(m, n, block), min(m, n)
     panels = len(range(0, rank, block))
     count = len(cuts) - 1
@@ -112,25 +125,23 @@ def schedule(
     sends, receives = [Fraction(0)] * len(times), [Fraction(0)] * len(times)
 
     def send(k, when):
-        """From the owner to whoever has a block to the right: the owner of the next panel, then in
-        turn."""
-        source = owner[k]
-        ready[k, source] = when
-        turn = [(source + d) % len(times) for d in range(1, len(times))]
-        if k + 1 < panels and owner[k + 1] in turn:
-            turn.remove(owner[k + 1])
-            turn.insert(0, owner[k + 1])
-        for w in turn:
-            if w not in owner[k + 1 :]:
-                continue
+        """Piece by piece along the workers with a block to the right, by their next blocks."""
+        way = list(dict.fromkeys([owner[k], *owner[k + 1 :]]))
+        width = cuts[k + 1] - cuts[k]
+        size = (m - cuts[k] + (width if kind == "qr" else 0)) * width
+        whole = math.ceil(size / piece) - 1 if piece < size else 0
+        pieces = [piece] * whole + [size - piece * whole if whole else size]
+        there = [when] * len(pieces)  # when each piece is with the worker before
+        ready[k, owner[k]] = when
+        for source, w in pairwise(way):
             if links is None:
                 ready[k, w] = when
                 continue
-            start = max(when, sends[source], receives[w])
-            width = cuts[k + 1] - cuts[k]
-            end = start + (m - cuts[k] + (width if kind == "qr" else 0)) * width * links[source][w]
-            sends[source] = receives[w] = ready[k, w] = end
-            messages[k, w] = start, end
+            start = now = max(there[0], sends[source], receives[w])
+            for i, elements in enumerate(pieces):
+                there[i] = now = max(now, there[i]) + elements * links[source][w]
+            sends[source] = receives[w] = ready[k, w] = now
+            messages[k, source, w] = start, now
 
     while any(todo.values()):
         moved = False

@@ -314,7 +314,17 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         ]
     )
     tasks, messages = oracles.lu.schedule(
-        m, n, plan.block, owner, rates, slow, links, plan.look_ahead, plan.kind, steps
+        m,
+        n,
+        plan.block,
+        owner,
+        rates,
+        slow,
+        links,
+        plan.look_ahead,
+        plan.kind,
+        steps,
+        2**20 // data,
     )
     assert len(plan.tasks) == len(tasks), f"{len(plan.tasks)} tasks, there are {len(tasks)}"
     for worker, panel, block, start, end, _ in plan.tasks.tolist():
@@ -330,11 +340,11 @@ def _factor_plan(plan: hs.FactorPlan) -> None:
         f"{len(plan.messages)} messages, there are {len(messages)}"
     )
     for panel, sender, receiver, start, end in plan.messages.tolist():
-        assert owner[panel] == sender, "a panel that another worker sends"
+        assert (panel, sender, receiver) in messages, f"panel {panel} from {sender} to {receiver}"
         same(
             "a message's times",
             (start, end),
-            [float(x) for x in messages[panel, receiver]],
+            [float(x) for x in messages[panel, sender, receiver]],
             CLOSE,
             plan.makespan,
         )

@@ -182,16 +182,20 @@ typedef struct hs_factor_task {
 
 HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
+/* The pieces of the panels that ranks pass on (hetsched.mpi), and of plans for them. */
+enum { HS_PANEL_PIECE_BYTES = 1 << 20 };
+
 /* The costs of a step other than the updates, and of updates if they differ from step to step. In a
  * step the time of an update is proportional to its multiply-adds.
  *   panels      [p] time per multiply-add of a panel, > 0; infinite only for a worker that owns no
  *               panel; NULL: the same as for an update
  *   links       [p * p] time per element from worker i to worker j at i * p + j, >= 0, finite;
- *               NULL: messages take no time. The owner of a panel sends it to each worker that has
- *               blocks to its right, one message after another: first to the owner of the next
- *               panel, then to the workers in turn from its own index on. A worker sends, receives
- *               and computes at the same time, but it receives one message at a time, in the order
- *               of the panels.
+ *               NULL: messages take no time. A panel goes from its owner through the workers that
+ *               have blocks to its right, in the order of their next blocks (the increasing ring of
+ *               HPL). A worker sends, receives and computes at the same time, but it sends one
+ *               message at a time and receives one, both in the order of the panels.
+ *   piece       elements. A worker passes each piece of a panel on as soon as it has received it;
+ *               0: it passes on whole panels
  *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates
  *               of the step
  *   steps       [panels * p] time per multiply-add of an update of step k by worker i at k * p + i,
@@ -200,6 +204,7 @@ HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *
 typedef struct hs_factor_costs {
     const double *panels;
     const double *links;
+    int64_t piece;
     int32_t late_panel;
     const double *steps;
 } hs_factor_costs;
