@@ -12,9 +12,9 @@ and make their data at the same time. Then they take turns: each warms up, times
 before the next one begins. A ratio is the median of the ratios within the rounds. A process that
 does not answer within --limit seconds is killed and counts as failed.
 
-With --control each static choice has a second process in each round. The ratio of the best choice
-to its own second process says what the noise of the machine, and the choice of the fastest, do to
-the ratio of equal programs.
+With --control each static choice has a second process, at the end of each round. The ratio of the
+best choice to its own second process says what the noise of the machine, and the choice of the
+fastest, do to the ratio of equal programs. The data of these processes are in memory, too.
 
 OpenBLAS, which comes with NumPy and SciPy, is told its best kernel for this processor. Quotas need
 root and a writable cpu controller of cgroups, version 1 or 2. Programs in Octave and R need
@@ -384,13 +384,17 @@ def print_row(cell: Cell, contenders: list[str]) -> None:
 
 
 def control_text(cells: list[Cell]) -> str:
-    """The same figures for the best static choice beside itself."""
-    ratios = [cell.control for cell in cells if not math.isnan(cell.control)]
-    mean = math.exp(statistics.fmean(map(math.log, ratios)))
-    low = sum(ratio < LEAST_WORST for ratio in ratios)
+    """Geometric mean and least of the ratios of the best static choice to its second process, and
+    how many are below the goal; "" if there are none."""
+    there = [cell for cell in cells if not math.isnan(cell.control)]
+    if not there:
+        return ""
+    mean = math.exp(statistics.fmean(math.log(cell.control) for cell in there))
+    worst = min(there, key=lambda cell: cell.control)
+    low = sum(cell.control < LEAST_WORST for cell in there)
     return (
-        f"geometric mean {mean:.2f}, worst {min(ratios):.2f}, {low} of {len(ratios)} below"
-        f" {LEAST_WORST:.1f}"
+        f"geometric mean {mean:.2f}, worst {worst.control:.2f} ({worst.program},"
+        f" {worst.situation}), {low} of {len(there)} below {LEAST_WORST:.1f}"
     )
 
 
@@ -401,9 +405,9 @@ def print_verdicts(cells: list[Cell], contenders: list[str]) -> None:
     for situation in situations:
         own = [cell for cell in cells if cell.situation == situation]
         print(f"{situation}: {verdict(own)}")
+        if control := control_text(own):
+            print(f"{situation}: the best static choice beside itself: {control}")
     print(f"all: {verdict(cells)}")
-    if not all(math.isnan(cell.control) for cell in cells):
-        print(f"the best static choice beside itself: {control_text(cells)}")
     if "before" in contenders:
         mean, worst, where = summary(cells, "before")
         print(f"before / exec: geometric mean {mean:.2f}, worst {worst:.2f} ({where})")

@@ -105,7 +105,7 @@ int hs__factor_valid_costs(const hs_factor_costs *costs, const hs__factor_blocks
     for (int32_t k = 0; k < blocks->panels && costs->panels; k++)
         if (isinf(costs->panels[owner[k]])) return 0;
     if (costs->steps && !are_valid_steps(costs->steps, blocks, p, owner)) return 0;
-    return costs->piece >= 0 && (costs->late_panel == 0 || costs->late_panel == 1);
+    return costs->segment >= 0 && (costs->late_panel == 0 || costs->late_panel == 1);
 }
 
 int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *blocks, int32_t p,
@@ -116,7 +116,7 @@ int hs__factor_ports_init(hs__factor_ports *ports, const hs__factor_blocks *bloc
         (hs__factor_ports){.p = p,
                            .owner = owner,
                            .links = costs->links,
-                           .piece = costs->piece,
+                           .segment = costs->segment,
                            .out = calloc(2 * all, sizeof *ports->out),
                            .last = malloc((2 * all + (size_t)blocks->count) * sizeof *ports->last)};
     if (!ports->out || !ports->last) return 0;
@@ -156,12 +156,12 @@ int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b
 {
     const int32_t owner = ports->owner[k];
     const double elements = hs__panel_elements(b, k);
-    const double piece = ports->piece > 0 ? (double)ports->piece : elements;
-    const double whole = elements > piece ? ceil(elements / piece) - 1.0 : 0.0; /* pieces */
-    const double rest = elements - whole * piece;
+    const double segment = ports->segment > 0 ? (double)ports->segment : elements;
+    const double whole = elements > segment ? ceil(elements / segment) - 1.0 : 0.0; /* segments */
+    const double rest = elements - whole * segment;
     int32_t sender = owner;
     int32_t count = 0;
-    double first = ready; /* when the sender has the first piece, all whole pieces, the panel */
+    double first = ready; /* when the sender has the first segment, all whole segments, the panel */
     double most = ready;
     double last = ready;
     arrivals[owner] = ready;
@@ -172,8 +172,8 @@ int32_t hs__factor_broadcast(hs__factor_ports *ports, const hs__factor_blocks *b
         const double link = ports->links[(int64_t)sender * ports->p + w];
         const double start = fmax(first, fmax(ports->out[sender], ports->in[w]));
         if (whole > 0.0) {
-            first = start + piece * link;
-            most = fmax(most + piece * link, start + whole * piece * link);
+            first = start + segment * link;
+            most = fmax(most + segment * link, start + whole * segment * link);
             last = fmax(most, last) + rest * link;
         } else first = last = start + elements * link;
         ports->out[sender] = ports->in[w] = arrivals[w] = last;

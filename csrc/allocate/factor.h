@@ -54,7 +54,7 @@ typedef struct hs__factor_ports {
     int32_t p;
     const int32_t *owner; /* [count] */
     const double *links;  /* [p * p] */
-    int64_t piece;        /* of hs_factor_costs */
+    int64_t segment;      /* of hs_factor_costs */
     double *out, *in;     /* [p] when each port is free */
     int32_t *last;        /* [p] last block of each worker, -1 for none */
     int32_t *next;        /* [count] the next block of the same worker, -1 for none */

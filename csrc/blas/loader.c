@@ -9,27 +9,28 @@
 
 enum { MOST_SECONDS = 1 };
 
-static atomic_int inside;  /* threads */
-static atomic_int forking; /* threads */
-static _Thread_local int depth;
+static atomic_int inside;       /* threads */
+static atomic_int forking;      /* threads */
+static _Thread_local int depth; /* of the uses of this thread */
+static _Thread_local int forks; /* of this thread: other handlers of its fork may call a BLAS */
 
-/* Waits until a count is at most `most`, or for a second. */
-static void await_count(atomic_int *count, int most)
+/* Waits outside until no thread forks, or for a second. Another fork may begin before this thread
+ * is inside again, and is waited for, too. */
+static void step_aside(void)
 {
-    if (atomic_load(count) <= most) return;
     const double until = hs_clock() + MOST_SECONDS;
-    while (atomic_load(count) > most && hs_clock() < until) sched_yield();
+    do {
+        atomic_fetch_sub(&inside, 1);
+        while (atomic_load(&forking) && hs_clock() < until) sched_yield();
+        atomic_fetch_add(&inside, 1);
+    } while (atomic_load(&forking) && hs_clock() < until);
 }
 
 void hs__enter_loader(void)
 {
     if (!depth) {
         atomic_fetch_add(&inside, 1);
-        if (atomic_load(&forking)) {
-            atomic_fetch_sub(&inside, 1);
-            await_count(&forking, 0);
-            atomic_fetch_add(&inside, 1);
-        }
+        if (atomic_load(&forking) && !forks) step_aside();
     }
     depth++;
 }
@@ -41,14 +42,23 @@ void hs__leave_loader(void)
 
 static void before_fork(void)
 {
+    const int own = depth > 0;
+    forks++;
     atomic_fetch_add(&forking, 1);
-    await_count(&inside, depth > 0);
+    if (atomic_load(&inside) <= own) return;
+    const double until = hs_clock() + MOST_SECONDS;
+    while (atomic_load(&inside) > own && hs_clock() < until) sched_yield();
 }
 
-static void in_parent(void) { atomic_fetch_sub(&forking, 1); }
+static void in_parent(void)
+{
+    forks--;
+    atomic_fetch_sub(&forking, 1);
+}
 
 static void in_child(void)
 {
+    forks = 0;
     atomic_store(&forking, 0);
     atomic_store(&inside, depth > 0);
 }

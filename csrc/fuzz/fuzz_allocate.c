@@ -209,7 +209,7 @@ static void lu(bytes *in)
     hs_factor_costs *given = pick_below(in, 3) ? &costs : NULL;
     if (pick_below(in, 2)) costs.panels = draw_values(in, p, taste_of(in));
     if (pick_below(in, 2)) costs.links = draw_values_or_zeros(in, (int64_t)p * p, taste_of(in));
-    if (pick_below(in, 2)) costs.piece = draw_size(in, any, 50);
+    if (pick_below(in, 2)) costs.segment = draw_size(in, any, 50);
     const int by_steps = pick_below(in, 3) == 0;
     if (by_steps) costs.steps = draw_values(in, (int64_t)blocks * p, taste_of(in));
     next_call(in);

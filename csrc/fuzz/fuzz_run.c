@@ -124,7 +124,7 @@ static void factor(bytes *in)
             for (int32_t e = 0; e < p * p; e++) links[e] = 1e-12 * pick_below(in, 3);
             costs.panels = panels;
             costs.links = links;
-            costs.piece = draw_small(in, 50);
+            costs.segment = draw_small(in, 50);
         }
     }
     const hs_status status = run_lu(pool_of(p), &lu, &run);

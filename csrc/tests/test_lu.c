@@ -358,7 +358,7 @@ static void costs(void)
         CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                                  NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     }
-    all = (hs_factor_costs){.piece = -1};
+    all = (hs_factor_costs){.segment = -1};
     CHECK(hs_factor_simulate(HS_LU, 20, 30, 10, 2, times, owner, 0, &all, NULL, &makespan, NULL,
                              NULL, NULL, NULL, NULL) == HS_ERROR_VALUE);
     all = (hs_factor_costs){0};
@@ -380,7 +380,7 @@ static int ring_behind(int32_t count, const int32_t *owner, int32_t k, int32_t *
     return size;
 }
 
-/* Many messages: each port has one at a time, a panel goes along the ring, and each piece is passed
+/* Many messages: each port has one at a time, a panel goes along the ring, and each segment is passed
  * on when it has come. */
 static void ports(void)
 {
@@ -390,7 +390,7 @@ static void ports(void)
         double sent[P] = {0};
         double received[P] = {0};
         double done[COUNT] = {0};
-        double there[192]; /* when each piece is with the sender */
+        double there[192]; /* when each segment is with the sender */
         int32_t owner[COUNT];
         hs_factor_task tasks[COUNT * COUNT];
         hs_factor_message messages[COUNT * P];
@@ -398,19 +398,24 @@ static void ports(void)
         for (int i = 0; i < P; i++) times[i] = 1 + check_random(5);
         for (int i = 0; i < P * P; i++) links[i] = check_random(400);
         for (int i = 0; i < COUNT; i++) owner[i] = (int32_t)check_random(P);
-        const int64_t piece = (const int64_t[]){0, 1, 7, 16, 191, 192, 193, INT64_MAX}[round % 8];
-        const hs_factor_costs given = {.links = links, .piece = piece, .late_panel = round / 8 % 2};
+        const int64_t segment = (const int64_t[]){0, 1, 7, 16, 191, 192, 193, INT64_MAX}[round % 8];
+        const hs_factor_costs given = {
+            .links = links, .segment = segment, .late_panel = round / 8 % 2};
         CHECK(hs_factor_simulate(HS_LU, 48, 48, 4, P, times, owner, 0, &given, NULL, &makespan,
                                  NULL, tasks, &count, messages, &message_count) == HS_OK);
         for (int64_t i = 0; i < count; i++)
             if (tasks[i].panel == tasks[i].block) done[tasks[i].panel] = tasks[i].end;
+        int64_t expected = 0;
+        for (int32_t k = 0; k < COUNT; k++)
+            expected += ring_behind(COUNT, owner, k, (int32_t[P]){0});
+        CHECK(message_count == expected);
         for (int64_t i = 0; i < message_count; i++) {
             const hs_factor_message *m = &messages[i];
             CHECK(i == 0 || messages[i - 1].panel <= m->panel);
             int32_t ring[P];
             const int size = ring_behind(COUNT, owner, m->panel, ring);
             const int64_t elements = 4 * (48 - 4 * (int64_t)m->panel);
-            const int64_t step = piece && piece < elements ? piece : elements;
+            const int64_t step = segment && segment < elements ? segment : elements;
             int at = 0;
             while (at < size && ring[at] != m->receiver) at++;
             CHECK(at < size && m->sender == (at ? ring[at - 1] : owner[m->panel]));
@@ -450,12 +455,12 @@ static void pacing(hs_pool *pool, const double *panels, const double *links, int
     }
     const hs_factor_costs costs = {.panels = panels,
                                    .links = links,
-                                   .piece = 100,
+                                   .segment = 100,
                                    .late_panel = late_panel,
                                    .steps = by_steps ? steps : NULL};
     const hs_factor_costs paced = {.panels = panels ? panel_pace : NULL,
                                    .links = links ? link_pace : NULL,
-                                   .piece = 100,
+                                   .segment = 100,
                                    .late_panel = late_panel,
                                    .steps = by_steps ? step_pace : NULL};
     const int32_t owner[] = {2, 1, 0, 0, 1, 0, 2, 0, 1, 0};

@@ -359,8 +359,8 @@ def factor_owners(m: int, n: int, block: int, owner: NDArray[np.int32]) -> Any:
     return int32s(owner.reshape(-1), rows * factor_blocks(m, n, block))
 
 
-#: The pieces in which a panel is passed on.
-PANEL_PIECE_BYTES: int = lib.HS_PANEL_PIECE_BYTES
+#: Bytes of a segment in which a panel is passed on.
+PANEL_SEGMENT_BYTES: int = lib.HS_PANEL_SEGMENT_BYTES
 
 
 def factor_costs(
@@ -378,8 +378,8 @@ def factor_costs(
     panels = or_null(panel_times, doubles, p)
     own = or_null(None if links is None else links.reshape(-1), doubles, p * p)
     updates = or_null(None if steps is None else steps.reshape(-1), doubles)
-    piece = PANEL_PIECE_BYTES // itemsize
-    costs = ffi.new("hs_factor_costs *", (panels, own, piece, late_panel, updates))
+    segment = PANEL_SEGMENT_BYTES // itemsize
+    costs = ffi.new("hs_factor_costs *", (panels, own, late_panel, updates, segment))
     return costs, (panels, own, updates)
 
 

@@ -18,14 +18,14 @@ from typing import Protocol
 import numpy as np
 
 from .._engine import run as engine
-from .._engine.allocate import PANEL_PIECE_BYTES
+from .._engine.allocate import PANEL_SEGMENT_BYTES
 from .columns import GATHER, Columns
 from .loop import Bytes, Loop, Waiting, Window, all_of
 from .record import Record
 
 _PANEL = GATHER + 1  # tag
 _HELD = 4  # panels that a rank has at a time, including panels that it waits for
-PIECE = PANEL_PIECE_BYTES  # that a rank passes on while it receives the next ones
+SEGMENT = PANEL_SEGMENT_BYTES  # that a rank passes on while it receives the next ones
 _LINE = 64
 
 
@@ -119,8 +119,8 @@ class Panels:
     async def _send(self, k: int, memory: Bytes, job: Waiting) -> None:
         await job
         if self._columns.routes[k]:
-            for piece in _pieces(memory):
-                self._pass(k, piece, self._columns.routes[k][0])
+            for segment in _segments(memory):
+                self._pass(k, segment, self._columns.routes[k][0])
         self._loop.fulfil(self._panels[k], memory)
         if self._done is not None:
             self._done(k)
@@ -139,12 +139,13 @@ class Panels:
             i = way.index(me)
             start = time.perf_counter()
             coming = [
-                (piece, self._loop.receive(piece, way[i - 1], _PANEL)) for piece in _pieces(data)
+                (segment, self._loop.receive(segment, way[i - 1], _PANEL))
+                for segment in _segments(data)
             ]
-            for piece, waiting in coming:
+            for segment, waiting in coming:
                 await waiting
                 if i + 1 < len(way):
-                    self._pass(k, piece, way[i + 1])
+                    self._pass(k, segment, way[i + 1])
             self._record.add(
                 "transfer", start, time.perf_counter(), f"panel {k} from rank {way[i - 1]}"
             )
@@ -177,8 +178,8 @@ class Panels:
             self._kind.update(k, data, begin, end)
 
 
-def _pieces(data: Bytes) -> list[Bytes]:
-    return [data[i : i + PIECE] for i in range(0, len(data), PIECE)]
+def _segments(data: Bytes) -> list[Bytes]:
+    return [data[i : i + SEGMENT] for i in range(0, len(data), SEGMENT)]
 
 
 def _aligned(size: int) -> Bytes:

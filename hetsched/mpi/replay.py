@@ -32,7 +32,7 @@ from .actions import GIGA, Message, Numbers, compute
 from .columns import Columns
 from .kinds import wrong_kind
 from .linalg import of_product
-from .panels import PIECE
+from .panels import SEGMENT
 from .product import LOOK_AHEAD, layers, panels, parts_of, steps_of
 from .replay_master import of_bus, of_star, of_star_lu
 from .ring import DEEP
@@ -264,7 +264,7 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
     moves: list[dict[int, list[str]]] = [{} for _ in range(p)]
 
     def send(k: int, source: int, target: int, size: int) -> None:
-        """Send a piece of panel k between two ranks of one host, or of those that pass it on."""
+        """Send a segment of panel k between two ranks of one host, or of those that pass it on."""
         message = numbers.message(source, target, size, k)
         out = moves[source].setdefault(k, []) if source < p else programs[source]
         into = moves[target].setdefault(k, []) if target < p else programs[target]
@@ -276,8 +276,8 @@ def _of_factorisation(plan: FactorPlan) -> list[list[str]]:
         way = (int(columns.owner[k]), *columns.routes[k])
         size = columns.panel_size(k) * np.dtype(plan.dtype).itemsize
         size += 4 * columns.width(k) * (plan.kind == "lu")  # pivots
-        for first in range(0, size if len(way) > 1 else 0, PIECE):
-            step = min(PIECE, size - first)
+        for first in range(0, size if len(way) > 1 else 0, SEGMENT):
+            step = min(SEGMENT, size - first)
             send(k, way[0], p + way[0], step)
             for source, target in pairwise(way):
                 send(k, p + source, p + target, step)

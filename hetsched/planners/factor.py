@@ -347,13 +347,15 @@ def plan_factor(
     partial pivoting and the reflectors need the panel in one memory. The owner of block (k, j) does
     the head of update (k, j): in LU the triangular solve, in QR the product with V^H (Cholesky has
     none). Then all workers with rows below update them side by side, and the next task in these
-    columns waits for all of them. O(b^2 + b p) for b blocks.
+    columns waits for all of them.
 
     A panel goes from its owner through the workers with blocks to its right, in the order of their
-    next blocks, and each of these passes it on in pieces of a megabyte (2**20 bytes), as the ranks
-    of `hetsched.mpi` do. A worker sends, receives and computes at the same time, but it sends one
-    panel at a time and receives one. This is the increasing ring of HPL (Petitet, Whaley, Dongarra,
-    Cleary).
+    next blocks, and each of these passes it on in segments of 2**20 bytes, as the ranks of
+    `hetsched.mpi` do. A worker sends, receives and computes at the same time, but it sends at most
+    one panel at a time and receives at most one. The order is that of HPL's increasing ring
+    (Petitet, Whaley, Dongarra, Cleary).
+
+    Time O(b^2 + b p) for b blocks of columns, O(b^2 p) with owners in both directions.
 
     With profiles, the owners are dealt as by `lu_pattern`. In a step all updates of a worker have
     the speed that its profile has for all its block columns at the height of the step; a triangular

@@ -196,7 +196,7 @@ def test_bytes_of_a_small_case():
 
 
 def test_panels_in_pieces(monkeypatch):
-    monkeypatch.setattr("hetsched.mpi.panels.PIECE", 1000)
+    monkeypatch.setattr("hetsched.mpi.panels.SEGMENT", 1000)
     n, size = 130, 4
     a = random_matrix(np.random.default_rng(5), (n, n), "float64")
     owner = np.array([3, 0, 1, 2, 2, 1, 0, 3, 1], np.int32)

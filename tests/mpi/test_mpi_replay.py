@@ -165,11 +165,11 @@ def test_makespan_of_a_star(folder, shape, workers, method, eager):
 
 
 @contextmanager
-def small_pieces():
-    """A panel has several pieces."""
+def small_segments():
+    """A panel has several segments."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (replay, panels):
-            patch.setattr(module, "PIECE", 100)
+            patch.setattr(module, "SEGMENT", 100)
         yield
 
 
@@ -192,7 +192,7 @@ def test_makespan_and_bytes_of_a_factorisation(
     if slow_panels:
         options["panel_times"] = [3.0] * size
     plan = hs.plan_factor(n, n, times, kind=kind, owner=owner, block=block, **options)
-    with small_pieces():
+    with small_segments():
         hs.mpi.save_replay(plan, folder)
     speeds, bandwidth, programs = read(folder)
     assert replayed(speeds, bandwidth, programs) == pytest.approx(plan.makespan, rel=1e-6, abs=1e-9)
@@ -206,7 +206,7 @@ def test_makespan_and_bytes_of_a_factorisation(
         )[0]
     )
     factor = hs.mpi.lu_factor if kind == "lu" else hs.mpi.cholesky
-    with small_pieces():
+    with small_segments():
         found, bytes_sent = on_ranks(size, lambda r: factor(r, zones[r.rank], pool=pools[r.rank]))
     good(found)
     out = sent(programs)
@@ -227,7 +227,7 @@ def test_panels_arrive_over_any_links(folder, owner, links, kind):
     options = {"owner": owner, "block": 4, "link_costs": costs}
     n = 4 * len(owner)
     plan = hs.plan_factor(n, n, [1.0, 2.0, 3.0], kind=kind, **options)
-    with small_pieces():
+    with small_segments():
         hs.mpi.save_replay(plan, folder)
     computing = plan.tasks["end"] - plan.tasks["start"]
     longest = np.bincount(plan.tasks["worker"], computing).max()

@@ -95,12 +95,12 @@ def schedule(
     look_ahead=True,
     kind="lu",
     steps=None,
-    piece=math.inf,
+    segment=math.inf,
 ):
     """(worker, panel, block) -> (start, end), and (panel, sender, receiver) -> (start, end) of
     messages, in fractions: a worker that can go on does the next task of its list. links[i][j] is
     per element; steps[k][i] is the time of worker i for the updates of step k, in place of
-    times[i]. A worker passes on a panel in pieces of so many elements."""
+    times[i]. A worker passes on a panel in segments of so many elements."""
     cuts, rank = edges(m, n, block), min(m, n)
     panels = len(range(0, rank, block))
     count = len(cuts) - 1
@@ -125,20 +125,20 @@ def schedule(
     sends, receives = [Fraction(0)] * len(times), [Fraction(0)] * len(times)
 
     def send(k, when):
-        """Piece by piece along the workers with a block to the right, by their next blocks."""
+        """Piece by segment along the workers with a block to the right, by their next blocks."""
         way = list(dict.fromkeys([owner[k], *owner[k + 1 :]]))
         width = cuts[k + 1] - cuts[k]
         size = (m - cuts[k] + (width if kind == "qr" else 0)) * width
-        whole = math.ceil(size / piece) - 1 if piece < size else 0
-        pieces = [piece] * whole + [size - piece * whole if whole else size]
-        there = [when] * len(pieces)  # when each piece is with the worker before
+        whole = math.ceil(size / segment) - 1 if segment < size else 0
+        segments = [segment] * whole + [size - segment * whole if whole else size]
+        there = [when] * len(segments)  # when each segment is with the worker before
         ready[k, owner[k]] = when
         for source, w in pairwise(way):
             if links is None:
                 ready[k, w] = when
                 continue
             start = now = max(there[0], sends[source], receives[w])
-            for i, elements in enumerate(pieces):
+            for i, elements in enumerate(segments):
                 there[i] = now = max(now, there[i]) + elements * links[source][w]
             sends[source] = receives[w] = ready[k, w] = now
             messages[k, source, w] = start, now

@@ -159,7 +159,8 @@ def test_control():
     cells[2].seconds = {"default": [2.0], "1 thread": [3.0], "exec": [1.0]}
     assert cells[0].control == (2.0 + 0.8) / 2
     assert math.isnan(cells[2].control)
-    assert control_text(cells) == "geometric mean 0.79, worst 0.45, 1 of 2 below 0.9"
+    assert control_text(cells) == "geometric mean 0.79, worst 0.45 (p, idle), 1 of 2 below 0.9"
+    assert control_text(cells[2:]) == ""
 
 
 @pytest.mark.parametrize(

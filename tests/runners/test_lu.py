@@ -714,7 +714,7 @@ class TestBadInput:
 
 class TestPlan:
     @given(
-        m=st.integers(0, 60) | st.integers(60_000, 500_000),  # panels of several pieces
+        m=st.integers(0, 60) | st.integers(60_000, 500_000),  # panels of several segments
         n=st.integers(0, 60),
         block=st.integers(1, 20),
         times=st.lists(st.integers(1, 9), min_size=1, max_size=4),
@@ -754,7 +754,7 @@ class TestPlan:
                 [Fraction(2) * t for t in row] if row else None for row in (times, panel_times)
             ]
             expected = schedule(
-                m, n, block, owner, *doubled, per_element, look_ahead, piece=2**20 // 8
+                m, n, block, owner, *doubled, per_element, look_ahead, segment=2**20 // 8
             )
         assert len(plan.tasks) == len(expected[0])
         for worker, panel, to, start, end, _ in plan.tasks.tolist():

@@ -182,8 +182,9 @@ typedef struct hs_factor_task {
 
 HS_API hs_status hs_factor_blocks(int64_t m, int64_t n, int64_t block, int32_t *count);
 
-/* The pieces of the panels that ranks pass on (hetsched.mpi), and of plans for them. */
-enum { HS_PANEL_PIECE_BYTES = 1 << 20 };
+/* Bytes of a segment in which ranks of hetsched.mpi pass on a panel. In plans for them,
+ * hs_factor_costs.segment is this / the bytes of an element. */
+enum { HS_PANEL_SEGMENT_BYTES = 1 << 20 };
 
 /* The costs of a step other than the updates, and of updates if they differ from step to step. In a
  * step the time of an update is proportional to its multiply-adds.
@@ -191,22 +192,23 @@ enum { HS_PANEL_PIECE_BYTES = 1 << 20 };
  *               panel; NULL: the same as for an update
  *   links       [p * p] time per element from worker i to worker j at i * p + j, >= 0, finite;
  *               NULL: messages take no time. A panel goes from its owner through the workers that
- *               have blocks to its right, in the order of their next blocks (the increasing ring of
- *               HPL). A worker sends, receives and computes at the same time, but it sends one
- *               message at a time and receives one, both in the order of the panels.
- *   piece       elements. A worker passes each piece of a panel on as soon as it has received it;
- *               0: it passes on whole panels
+ *               have blocks to its right, in the order of their next blocks (the order of HPL's
+ *               increasing ring). A worker sends, receives and computes at the same time, but it
+ *               sends at most one message at a time and receives at most one, both in the order of
+ *               the panels.
  *   late_panel  0: look-ahead, as above. 1: a worker factors the next panel after all its updates
  *               of the step
  *   steps       [panels * p] time per multiply-add of an update of step k by worker i at k * p + i,
  *               > 0; infinite only if the worker has none; NULL: the cycle-times. Not with owners in
- *               both directions */
+ *               both directions
+ *   segment     elements, >= 0. A worker passes each segment of a panel on as soon as it has
+ *               received it; 0: it passes on whole panels */
 typedef struct hs_factor_costs {
     const double *panels;
     const double *links;
-    int64_t piece;
     int32_t late_panel;
     const double *steps;
+    int64_t segment;
 } hs_factor_costs;
 
 typedef struct hs_factor_message {
