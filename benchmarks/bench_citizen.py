@@ -35,7 +35,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -343,10 +343,14 @@ def measure(cell: Cell, commands: Mapping[str, Command], rounds: int, limit: flo
 
 
 def summary(cells: list[Cell], choice: str = "") -> tuple[float, float, str]:
-    """Geometric mean and least of the ratios of a choice, by default of each cell's best static
-    one, and the program and situation of the least. Cells without a ratio do not count."""
-    ratios = [(cell.ratio(choice or cell.best), cell) for cell in cells]
-    there = [(ratio, cell) for ratio, cell in ratios if not math.isnan(ratio)]
+    """The figures of a choice's ratios, by default of each cell's best static one."""
+    return figures_of(cells, lambda cell: cell.ratio(choice or cell.best))
+
+
+def figures_of(cells: list[Cell], ratio_of: Callable[[Cell], float]) -> tuple[float, float, str]:
+    """Geometric mean and least of the ratios, and the program and situation of the least. Cells
+    without a ratio do not count."""
+    there = [(ratio, cell) for cell in cells if not math.isnan(ratio := ratio_of(cell))]
     if not there:
         return math.nan, math.nan, "none"
     worst, cell = min(there, key=lambda pair: pair[0])
@@ -389,12 +393,11 @@ def control_text(cells: list[Cell]) -> str:
     there = [cell for cell in cells if not math.isnan(cell.control)]
     if not there:
         return ""
-    mean = math.exp(statistics.fmean(math.log(cell.control) for cell in there))
-    worst = min(there, key=lambda cell: cell.control)
+    mean, worst, where = figures_of(there, lambda cell: cell.control)
     low = sum(cell.control < LEAST_WORST for cell in there)
     return (
-        f"geometric mean {mean:.2f}, worst {worst.control:.2f} ({worst.program},"
-        f" {worst.situation}), {low} of {len(there)} below {LEAST_WORST:.1f}"
+        f"geometric mean {mean:.2f}, worst {worst:.2f} ({where}), {low} of {len(there)} below"
+        f" {LEAST_WORST:.1f}"
     )
 
 

@@ -25,7 +25,7 @@ from .record import Record
 
 _PANEL = GATHER + 1  # tag
 _HELD = 4  # panels that a rank has at a time, including panels that it waits for
-SEGMENT = PANEL_SEGMENT_BYTES  # that a rank passes on while it receives the next ones
+SEGMENT = PANEL_SEGMENT_BYTES  # a rank passes one on while it receives the next ones
 _LINE = 64
 
 

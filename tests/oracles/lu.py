@@ -125,7 +125,7 @@ def schedule(
     sends, receives = [Fraction(0)] * len(times), [Fraction(0)] * len(times)
 
     def send(k, when):
-        """Piece by segment along the workers with a block to the right, by their next blocks."""
+        """Segment by segment along the workers with a block to the right, by their next blocks."""
         way = list(dict.fromkeys([owner[k], *owner[k + 1 :]]))
         width = cuts[k + 1] - cuts[k]
         size = (m - cuts[k] + (width if kind == "qr" else 0)) * width
