@@ -12,6 +12,9 @@ and make their data at the same time. Then they take turns: each warms up, times
 before the next one begins. A ratio is the median of the ratios within the rounds. A process that
 does not answer within --limit seconds is killed and counts as failed.
 
+With --most-rounds a cell whose ratio is still below 0.95 has more rounds, so that a few disturbed
+rounds do not decide about the worst ratio. All its rounds count.
+
 With --control each static choice has a second process, at the end of each round. The ratio of the
 best choice to its own second process says what the noise of the machine, and the choice of the
 fastest, do to the ratio of equal programs. The data of these processes are in memory, too.
@@ -47,6 +50,8 @@ Command = tuple[list[str], dict[str, str]]
 
 HERE = Path(__file__).parent / "programs"
 LEAST_WORST, LEAST_MEAN = 0.9, 1.0
+#: Cells with a ratio below this have more rounds, up to --most-rounds.
+CLOSE = 0.95
 
 #: Variables by which a program's libraries are told a number of threads.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
@@ -320,9 +325,20 @@ class Cell:
         return "-" if math.isnan(ratio) else f"{ratio:.2f}"
 
 
-def measure(cell: Cell, commands: Mapping[str, Command], rounds: int, limit: float) -> None:
-    """Fill a cell. The choices take turns; one that has failed is left out of the other rounds."""
-    for _ in range(rounds):
+def measure(
+    cell: Cell,
+    commands: Mapping[str, Command],
+    rounds: int,
+    limit: float,
+    most_rounds: int = 0,
+) -> None:
+    """Fill a cell. The choices take turns; one that has failed is left out of the other rounds.
+
+    most_rounds : as long as the ratio is below CLOSE, there are more rounds, up to this number
+    """
+    for done in range(max(rounds, most_rounds)):
+        if done >= rounds and not cell.ratio(cell.best) < CLOSE:
+            return
         with contextlib.ExitStack() as stack:
             processes: dict[str, Process] = {}
             for choice, (words, environment) in commands.items():
@@ -464,6 +480,7 @@ def options() -> argparse.ArgumentParser:
     made.add_argument("--programs", nargs="+", choices=TEXTS, default=list(TEXTS))
     made.add_argument("--situations", nargs="+", choices=SITUATIONS, default=list(SITUATIONS))
     made.add_argument("--rounds", type=int, help="default: 5, or 1 with --quick")
+    made.add_argument("--most-rounds", type=int, default=0, help=f"for ratios below {CLOSE:g}")
     made.add_argument(
         "--seconds",
         type=float,
@@ -499,7 +516,7 @@ def cells_of(
                 for choice, how in (static | adaptive).items()
             }
             cell = Cell(name, situation, list(static))
-            measure(cell, commands, given.rounds, given.limit)
+            measure(cell, commands, given.rounds, given.limit, given.most_rounds)
             yield cell
 
 
@@ -514,6 +531,8 @@ def main() -> None:
     machine = machine_lines("SciPy", "scikit-learn", "joblib")
     print(*machine, sep="\n")
     rounds = f"{given.rounds} round{'s' if given.rounds > 1 else ''}"
+    if given.most_rounds > given.rounds:
+        rounds += f", up to {given.most_rounds} for ratios below {CLOSE:g}"
     print(f"{rounds}, at least {given.seconds:g} s of work in each")
     for name in given.programs:
         if not installed(name):

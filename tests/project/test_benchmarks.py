@@ -116,6 +116,30 @@ def test_choices_take_turns(tmp_path):
     assert cell.seconds == {"a": [1.0, 1.0], "b": [1.0, 1.0]}
 
 
+@pytest.mark.parametrize(
+    ("seconds", "rounds"),
+    [
+        ([1.0, 1.0, 9.0, 9.0, 9.0, 9.0], 2),  # not below
+        ([9.0, 1.0, 1.0, 1.0, 9.0, 9.0], 3),  # until it is not below
+        ([9.0, 9.0, 9.0, 9.0, 9.0, 1.0], 5),  # never more than the most
+    ],
+)
+def test_more_rounds_for_low_ratios(tmp_path, seconds, rounds):
+    count = tmp_path / "count"
+    count.write_text("0")
+    code = (
+        "from pathlib import Path\n"
+        f"count = Path({str(count)!r}); done = int(count.read_text())\n"
+        "print('ready', flush=True); input()\n"
+        f"print({seconds}[done], flush=True); count.write_text(str(done + 1))"
+    )
+    commands = {"default": command(MEASURED), "exec": command(code)}
+    cell = Cell("p", "idle", ["default"])
+    measure(cell, commands, rounds=2, limit=60.0, most_rounds=5)
+    assert cell.seconds["exec"] == seconds[:rounds]
+    assert len(cell.seconds["default"]) == rounds
+
+
 def test_quota_holds_for_the_command_only():
     code = "import hetsched as hs; print(hs.topology().quota)"
     own = hs.topology().quota
