@@ -14,6 +14,12 @@ static atomic_int forking;      /* threads */
 static _Thread_local int depth; /* of the uses of this thread */
 static _Thread_local int forks; /* of this thread: other handlers of its fork may call a BLAS */
 
+/* Waits until at most so many threads are counted, or until the time. */
+static void wait_for(const atomic_int *threads, int most, double until)
+{
+    while (atomic_load(threads) > most && hs_clock() < until) sched_yield();
+}
+
 /* Waits outside until no thread forks, or for a second. Another fork may begin before this thread
  * is inside again, and is waited for, too. */
 static void step_aside(void)
@@ -21,7 +27,7 @@ static void step_aside(void)
     const double until = hs_clock() + MOST_SECONDS;
     do {
         atomic_fetch_sub(&inside, 1);
-        while (atomic_load(&forking) && hs_clock() < until) sched_yield();
+        wait_for(&forking, 0, until);
         atomic_fetch_add(&inside, 1);
     } while (atomic_load(&forking) && hs_clock() < until);
 }
@@ -42,12 +48,9 @@ void hs__leave_loader(void)
 
 static void before_fork(void)
 {
-    const int own = depth > 0;
     forks++;
     atomic_fetch_add(&forking, 1);
-    if (atomic_load(&inside) <= own) return;
-    const double until = hs_clock() + MOST_SECONDS;
-    while (atomic_load(&inside) > own && hs_clock() < until) sched_yield();
+    wait_for(&inside, depth > 0, hs_clock() + MOST_SECONDS);
 }
 
 static void in_parent(void)
