@@ -133,7 +133,7 @@ size_t hs__chased_bytes(const hs__chased *x, int64_t cols)
 
 /* Bytes of the parts of a worker's memory: a slice of C; V, whose columns are v_height elements
  * apart; a product of V^H and C, and that times T. */
-static int64_t slice_bytes(const hs__chased *x) { return x->n * HS__SLICE_BYTES; }
+static int64_t slice_bytes(const hs__chased *x) { return x->n * HS__SLICE_STEP; }
 static int64_t v_height(const hs__chased *x)
 {
     return hs__round_up(x->width + group_size(x), HS__WIDTH_UNIT) + HS__WIDTH_UNIT;
@@ -142,7 +142,7 @@ static int64_t v_bytes(const hs__chased *x)
 {
     return v_height(x) * group_size(x) * (int64_t)hs__element_bytes(x->dtype);
 }
-static int64_t product_bytes(const hs__chased *x) { return group_size(x) * HS__SLICE_BYTES; }
+static int64_t product_bytes(const hs__chased *x) { return group_size(x) * HS__SLICE_STEP; }
 
 size_t hs__chased_scratch(const hs__chased *x)
 {
@@ -193,15 +193,15 @@ static void copy_v(worker_state *w, const parallelogram *b)
 static void apply_block(worker_state *w, const parallelogram *b, const char *t, int adjoint,
                         int64_t length, char *x)
 {
-    const int64_t size = b->size, step = hs__slice_cols(w->x->dtype), e = w->element;
+    const int64_t size = b->size, step = hs__slice_step(w->x->dtype), e = w->element;
     const int64_t height = v_height(w->x);
     copy_v(w, b);
     /* product <- V^H x */
     for (int64_t i = 0; i < size; i += SKIPPED) {
         const int64_t own = hs__min(SKIPPED, size - i);
         const hs__factors v = {w->v + (i + i * height) * e, height, 1, 1};
-        w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_BYTES, step,
-                    w->product + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
+        w->multiply(own, rows_of(w->x, b, i, own), length, &v, x + i * HS__SLICE_STEP, step,
+                    w->product + i * HS__SLICE_STEP, step, HS__ROWS_SET);
     }
     /* turned <- T product, where the rows of T begin on the diagonal and the rows of T^H end there */
     for (int64_t i = 0; i < size; i += SKIPPED) {
@@ -209,16 +209,16 @@ static void apply_block(worker_state *w, const parallelogram *b, const char *t, 
         const int64_t first = adjoint ? 0 : i, end = adjoint ? i + own : size;
         const hs__factors triangle = {t + (adjoint ? i * size : i + i * size) * e,
                                       adjoint ? size : 1, adjoint ? 1 : size, adjoint};
-        w->multiply(own, end - first, length, &triangle, w->product + first * HS__SLICE_BYTES, step,
-                    w->turned + i * HS__SLICE_BYTES, step, HS__ROWS_SET);
+        w->multiply(own, end - first, length, &triangle, w->product + first * HS__SLICE_STEP, step,
+                    w->turned + i * HS__SLICE_STEP, step, HS__ROWS_SET);
     }
     /* x <- x - V turned */
     for (int64_t i = 0; i < b->rows; i += SKIPPED) {
         const int64_t own = hs__min(SKIPPED, b->rows - i);
         const int64_t first = hs__max(i - w->x->width + 1, 0), end = hs__min(i + own, size);
         const hs__factors v = {w->v + (i + first * height) * e, 1, height, 0};
-        w->multiply(own, end - first, length, &v, w->turned + first * HS__SLICE_BYTES, step,
-                    x + i * HS__SLICE_BYTES, step, HS__ROWS_SUBTRACT);
+        w->multiply(own, end - first, length, &v, w->turned + first * HS__SLICE_STEP, step,
+                    x + i * HS__SLICE_STEP, step, HS__ROWS_SUBTRACT);
     }
 }
 
@@ -283,8 +283,7 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
             const int64_t place = m->adjoint ? places - 1 - p : p;
             const parallelogram b = parallelogram_at(x, group, place);
             apply_block(&w, &b, triangle_at(m, triangles + place), m->adjoint,
-                        hs__slice_length(x->dtype, cols),
-                        w.slice + (b.row - row) * HS__SLICE_BYTES);
+                        hs__slice_length(x->dtype, cols), w.slice + (b.row - row) * HS__SLICE_STEP);
         }
         if (hs__attend(&walk->self)) return;
     }

@@ -60,7 +60,7 @@ static int64_t row_bytes(const hs__hermitian *x)
     return rows_below(x) * x->width * element_of(x);
 }
 static int64_t square_bytes(const hs__hermitian *x) { return x->width * x->width * element_of(x); }
-static int64_t slice_bytes(const hs__hermitian *x) { return 2 * x->width * HS__SLICE_BYTES; }
+static int64_t slice_bytes(const hs__hermitian *x) { return 2 * x->width * HS__SLICE_STEP; }
 
 size_t hs__hermitian_bytes(const hs__hermitian *x)
 {
@@ -83,7 +83,7 @@ static reduction reduction_at(const hs__hermitian *x, int64_t panel)
     reduction r = {.x = x,
                    .multiply = hs__rows_product_for(x->dtype),
                    .element = element_of(x),
-                   .across = hs__slice_cols(x->dtype),
+                   .across = hs__slice_step(x->dtype),
                    .rows = slice_rows(x),
                    .panel = panel,
                    .origin = (panel + 1) * x->width};
@@ -135,7 +135,7 @@ static int64_t tau_bytes(const hs__hermitian *x) { return x->width * element_of(
 /* That of a task of hs__hermitian_back: a slice, two products, and the triangle of V. */
 static int64_t back_bytes(const hs__hermitian *x)
 {
-    return (x->n + 2 * x->width) * HS__SLICE_BYTES + square_bytes(x);
+    return (x->n + 2 * x->width) * HS__SLICE_STEP + square_bytes(x);
 }
 
 size_t hs__hermitian_scratch(const hs__hermitian *x)
@@ -252,7 +252,7 @@ static void compute_y(void *context, int32_t task, hs__walk *walk)
     r->multiply(width, rows, width, &adjoint, y, width, r->sums + task * square_bytes(r->x), width,
                 HS__ROWS_SET);
     hs__slice_load(r->x->dtype, width, rows, v, width, slice_at(r, task));
-    hs__slice_load(r->x->dtype, width, rows, y, width, slice_at(r, task) + width * HS__SLICE_BYTES);
+    hs__slice_load(r->x->dtype, width, rows, y, width, slice_at(r, task) + width * HS__SLICE_STEP);
     if (atomic_fetch_add(r->ended, 1) + 1 < r->count) return;
     atomic_store(r->ended, 0);
     finish_x(r);
@@ -460,17 +460,17 @@ static void apply_panel(const multiplication *m, int64_t panel, int64_t length, 
                         char *scratch)
 {
     const hs__hermitian *x = m->x;
-    const int64_t width = x->width, e = element_of(x), step = hs__slice_cols(x->dtype);
+    const int64_t width = x->width, e = element_of(x), step = hs__slice_step(x->dtype);
     const int64_t row = (panel + 1) * width, rows = x->n - row, count = hs__min(rows, width);
     const char *v = x->a + (row + panel * width * x->ld) * e;
-    char *const product = scratch, *const turned = scratch + width * HS__SLICE_BYTES;
-    char *const triangle = turned + width * HS__SLICE_BYTES;
+    char *const product = scratch, *const turned = scratch + width * HS__SLICE_STEP;
+    char *const triangle = turned + width * HS__SLICE_STEP;
     for (int64_t j = 0; j < count; j++) {
         memset(triangle + j * count * e, 0, (size_t)(j * e));
         memcpy(triangle + (j + j * count) * e, v + (j + j * x->ld) * e, (size_t)((count - j) * e));
     }
     set_ones(x->dtype, count, triangle, (count + 1) * e);
-    char *const below = slice + count * HS__SLICE_BYTES;
+    char *const below = slice + count * HS__SLICE_STEP;
     const hs__factors top_adjoint = {triangle, count, 1, 1}, top = {triangle, 1, count, 0};
     const hs__factors v_adjoint = {v + count * e, x->ld, 1, 1},
                       v_below = {v + count * e, 1, x->ld, 0};
@@ -490,12 +490,12 @@ static void multiply_slice(void *context, int32_t task, hs__walk *walk)
     const hs__hermitian *x = m->x;
     const int64_t e = element_of(x), row = (m->first + 1) * x->width;
     const int64_t cols = hs__slice_cols_at(x->dtype, m->cols, task);
-    char *const slice = hs__walk_scratch(walk), *const rest = slice + x->n * HS__SLICE_BYTES;
+    char *const slice = hs__walk_scratch(walk), *const rest = slice + x->n * HS__SLICE_STEP;
     char *const c = m->c + (row + task * hs__slice_cols(x->dtype) * m->ld) * e;
     hs__slice_load(x->dtype, x->n - row, cols, c, m->ld, slice);
     for (int64_t k = m->end; k-- > m->first && !hs__attend(&walk->self);)
         apply_panel(m, k, hs__slice_length(x->dtype, cols),
-                    slice + (k - m->first) * x->width * HS__SLICE_BYTES, rest);
+                    slice + (k - m->first) * x->width * HS__SLICE_STEP, rest);
     hs__slice_store(x->dtype, x->n - row, cols, slice, c, m->ld);
 }
 

@@ -28,24 +28,24 @@ void hs__transpose_elements(int32_t dtype, int64_t rows, int64_t cols, const cha
 void hs__slice_load(int32_t dtype, int64_t rows, int64_t cols, const char *c, int64_t ld,
                     char *slice)
 {
-    const int64_t e = (int64_t)hs__element_bytes(dtype), across = hs__slice_cols(dtype);
+    const int64_t e = (int64_t)hs__element_bytes(dtype), step = hs__slice_step(dtype);
     const int64_t rest = hs__slice_length(dtype, cols) - cols;
     for (int64_t i = 0; i < rows; i += ROWS) {
         hs__prefetch_block(ROWS * e, i + ROWS < rows ? cols : 0, c + (i + ROWS) * e, ld * e);
         hs__transpose_elements(dtype, hs__min(ROWS, rows - i), cols, c + i * e, ld,
-                               slice + i * HS__SLICE_BYTES, across);
+                               slice + i * HS__SLICE_STEP, step);
     }
     for (int64_t i = 0; i < rows && rest; i++)
-        memset(slice + i * HS__SLICE_BYTES + cols * e, 0, (size_t)(rest * e));
+        memset(slice + i * HS__SLICE_STEP + cols * e, 0, (size_t)(rest * e));
 }
 
 void hs__slice_store(int32_t dtype, int64_t rows, int64_t cols, const char *slice, char *c,
                      int64_t ld)
 {
-    const int64_t e = (int64_t)hs__element_bytes(dtype), across = hs__slice_cols(dtype);
+    const int64_t e = (int64_t)hs__element_bytes(dtype), step = hs__slice_step(dtype);
     for (int64_t i = 0; i < rows; i += ROWS) {
         hs__prefetch_block(ROWS * e, i + ROWS < rows ? cols : 0, c + (i + ROWS) * e, ld * e);
-        hs__transpose_elements(dtype, cols, hs__min(ROWS, rows - i), slice + i * HS__SLICE_BYTES,
-                               across, c + i * e, ld);
+        hs__transpose_elements(dtype, cols, hs__min(ROWS, rows - i), slice + i * HS__SLICE_STEP,
+                               step, c + i * e, ld);
     }
 }
