@@ -71,8 +71,8 @@ void hs__phase_raise(hs__walk *walk, _Atomic int64_t *counter, int64_t value);
 typedef void hs__phase_program(void *context, hs__walk *walk);
 
 /* Runs a program on the pool. options and trace may be NULL.
- *   manner    HS__SHARED or HS__BRIEF; HS__ALONE, for work so short that waking workers takes as long; or
- *             HS__EACH for a run by a plan, which has the pool for itself
+ *   manner    HS__SHARED, HS__BRIEF or HS__MEDIUM; HS__ALONE, for work so short that waking workers
+ *             takes as long; or HS__EACH for a run by a plan, which has the pool for itself
  *   scratch   bytes that each worker has in hs__walk_scratch
  * HS_ERROR_MEMORY, HS_ERROR_CANCELLED and the errors of the pool, before anything is computed. */
 hs_status hs__phases_run(hs_pool *pool, const hs_options *options, hs_trace *trace,

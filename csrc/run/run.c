@@ -158,11 +158,11 @@ static hs_status perform_steps(hs__run *run)
 }
 
 /* The kind has cut the work for all workers, so the result is the same either way. */
-static void decide_brief(hs__run *run)
+static void decide_unaided(hs__run *run)
 {
-    if (run->manner != HS__BRIEF) return;
+    if (run->manner != HS__BRIEF && run->manner != HS__MEDIUM) return;
+    run->unaided = hs__pool_leaves_alone(run->pool, run->manner);
     run->manner = HS__SHARED;
-    run->unaided = hs__pool_is_crowded(run->pool);
 }
 
 hs_status hs__run_locked(hs__run *run)
@@ -172,7 +172,7 @@ hs_status hs__run_locked(hs__run *run)
     hs_status status = run->manner == HS__LED && !hs__pool_has_threads(run->pool)
                            ? HS_ERROR_THREAD
                            : run->kind->open(run);
-    decide_brief(run);
+    decide_unaided(run);
     if (!status) status = perform_steps(run);
     if (run->kind->close) run->kind->close(run);
     hs__run_free(run);

@@ -54,6 +54,7 @@
 #include <stdatomic.h>
 
 #include "core/cancel.h"
+#include "core/tuning.h"
 #include "hetsched.h"
 #include "threads/pool.h"
 
@@ -88,8 +89,8 @@ typedef struct hs__run {
     hs__lease *lease; /* from lock to unlock */
     hs__sharing sharing;
     int32_t workers;
-    hs__manner manner; /* HS__BRIEF becomes HS__SHARED after open */
-    int unaided;       /* it was HS__BRIEF, and the caller does it alone */
+    hs__manner manner; /* HS__BRIEF and HS__MEDIUM become HS__SHARED after open */
+    int unaided;       /* it was one of them, and the caller does it alone */
     hs_options options;
     hs_trace trace;       /* event_count is kept below, not here */
     int32_t *recorded;    /* the caller's event_count, or NULL */
@@ -149,10 +150,13 @@ static inline double hs__since_start(const hs__run *run) { return hs_clock() - r
 
 /* Returns how to do so many multiply-adds (or other units) that any worker may do.
  *   alone  up to it the caller does everything
- *   brief  up to it the caller does so if the pool is crowded */
+ *   brief  up to it the caller does so if the pool is crowded, and up to HS__MEDIUM_BRIEFS times
+ *          as many if it then has enough of the cores */
 static inline hs__manner hs__manner_for(double updates, double alone, double brief)
 {
-    return updates <= alone ? HS__ALONE : updates <= brief ? HS__BRIEF : HS__SHARED;
+    if (updates <= alone) return HS__ALONE;
+    if (updates <= brief) return HS__BRIEF;
+    return updates <= HS__MEDIUM_BRIEFS * brief ? HS__MEDIUM : HS__SHARED;
 }
 
 /* Whether the run records events. */

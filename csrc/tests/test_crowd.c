@@ -36,6 +36,13 @@ static int judge(hs__crowd *crowd, double now, const double share[WORKERS])
     return hs__crowd_judge_at(crowd, now);
 }
 
+/* The same for a sample of the caller alone. */
+static int judge_caller(hs__crowd *crowd, double now, double share)
+{
+    hs__crowd_add(crowd, HS__CROWD_CALLER, now, 1 - share, share);
+    return hs__crowd_judge_at(crowd, now);
+}
+
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 static void entering(void)
@@ -63,17 +70,17 @@ static void entering(void)
 }
 
 static const double none[] = {-1, -1, -1}, all_wait[] = {0.5, 0.5, 0.5};
-static const double free_caller[] = {0.0, -1, -1}, busy_caller[] = {0.4, -1, -1};
+enum { FREE = 0 }; /* share of a caller with a core of its own */
 
 static void leaving(void)
 {
     some_crowd some;
     hs__crowd *crowd = start(&some);
     CHECK(judge(crowd, 100, all_wait));
-    CHECK(judge(crowd, 100.4, free_caller)); /* too early */
-    CHECK(judge(crowd, 100.6, busy_caller));
+    CHECK(judge_caller(crowd, 100.4, FREE)); /* too early */
+    CHECK(judge_caller(crowd, 100.6, 0.4));
     CHECK(judge(crowd, 102, none));
-    CHECK(!judge(crowd, 103, free_caller));
+    CHECK(!judge_caller(crowd, 103, FREE));
     CHECK(!judge(crowd, 103.01, none)); /* the samples from before are forgotten */
 
     /* It was wrong to leave: the next time takes twice as long, and so on up to 8 s. */
@@ -81,13 +88,13 @@ static void leaving(void)
     for (double patience = 1; patience < 20; patience *= 2) {
         CHECK(judge(crowd, now, all_wait));
         const double expected = patience < 8 ? patience : 8;
-        CHECK(judge(crowd, now + expected - 0.01, free_caller));
-        CHECK(!judge(crowd, now + expected + 0.01, free_caller));
+        CHECK(judge_caller(crowd, now + expected - 0.01, FREE));
+        CHECK(!judge_caller(crowd, now + expected + 0.01, FREE));
         now += expected + 0.02;
     }
     /* After a time without a crowd it begins anew. */
     CHECK(judge(crowd, now + 1, all_wait));
-    CHECK(!judge(crowd, now + 1.51, free_caller));
+    CHECK(!judge_caller(crowd, now + 1.51, FREE));
 }
 
 static void guessing(void)
@@ -112,8 +119,8 @@ static void guessing(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hs__crowd *crowd = start(&some);
         hs__crowd_guess(crowd, cases[i].text, cases[i].cpus, 100);
-        CHECK(judge(crowd, 100.05, free_caller) == cases[i].crowded);
-        CHECK(judge(crowd, 100.11, free_caller) == 0); /* the caller has a core of its own */
+        CHECK(judge_caller(crowd, 100.05, FREE) == cases[i].crowded);
+        CHECK(judge_caller(crowd, 100.11, FREE) == 0); /* the caller has a core of its own */
         CHECK(judge(crowd, 100.2, none) == 0);
         hs__crowd_guess(crowd, "9 9 9 9/9", 2, 100.2);
         CHECK(judge(crowd, 100.2, none) == 1);
@@ -127,17 +134,72 @@ static void deferring(void)
     some_crowd some;
     hs__crowd *crowd = start(&some);
     CHECK(judge(crowd, 100, all_wait));
-    hs__crowd_defer(crowd, "2 2 2 2/300 1", 2); /* a cpu is free */
-    hs__crowd_defer(crowd, "", 2);
+    hs__crowd_defer(crowd, "2 2 2 2/300 1", 2, 100.1); /* a cpu is free */
+    hs__crowd_defer(crowd, "", 2, 100.1);
     CHECK(crowd->patience == 0.5);
     double patience = 0.5;
     for (int i = 0; i < 6; i++) {
-        hs__crowd_defer(crowd, "2 2 2 3/300 1", 2);
+        hs__crowd_defer(crowd, "2 2 2 3/300 1", 2, 100.1);
         patience = patience < 8 ? 2 * patience : 8;
         CHECK(crowd->patience == patience);
     }
-    CHECK(judge(crowd, 107.9, free_caller));
-    CHECK(!judge(crowd, 108.1, free_caller));
+    CHECK(judge_caller(crowd, 107.9, FREE));
+    CHECK(!judge_caller(crowd, 108.1, FREE));
+    crowd = start(&some);
+    CHECK(judge(crowd, 100, all_wait));
+    hs__crowd_defer(crowd, "2 2 2 3/300 1", 2, 103); /* long after it was time */
+    CHECK(crowd->patience == 6);
+}
+
+/* A caller alone is enough if it has 0.9 of what three workers have together. Its samples are of a
+ * second each. */
+static void callers(void)
+{
+    static const double one_core[] = {0.7, 0.6, 0.7}, two_cores[] = {0.4, 0.3, 0.6};
+    some_crowd some;
+    hs__crowd *crowd = start(&some);
+    judge_caller(crowd, 100, FREE);
+    CHECK(!hs__crowd_caller_is_enough(crowd, 100)); /* not crowded */
+    CHECK(judge(crowd, 100.1, one_core));
+    CHECK(hs__crowd_caller_is_enough(crowd, 100.1)); /* not known: it is tried */
+    CHECK(judge_caller(crowd, 100.2, 0.08));
+    CHECK(hs__crowd_caller_is_enough(crowd, 100.2));
+    CHECK(judge_caller(crowd, 101.5, 0.5)); /* half of the sum is forgotten */
+    CHECK(!hs__crowd_caller_is_enough(crowd, 101.5));
+    CHECK(judge_caller(crowd, 109.4, 0.06) && judge_caller(crowd, 109.4, 0.06));
+    CHECK(!hs__crowd_caller_is_enough(crowd, 109.4)); /* for 8 s */
+    hs__crowd_add(crowd, 0, 109.6, 1, 1);             /* a run with all workers */
+    CHECK(crowd->ran == 0 && crowd->waited == 0);
+    CHECK(hs__crowd_caller_is_enough(crowd, 109.6)); /* it is tried again */
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 109.7, 0.1, 0.1);
+    CHECK(hs__crowd_caller_is_enough(crowd, 109.7)); /* for 0.3 s */
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 109.8, 0.1, 0.1);
+    CHECK(!hs__crowd_caller_is_enough(crowd, 109.8));
+
+    crowd = start(&some);
+    CHECK(judge(crowd, 100, all_wait)); /* 1.5 cores */
+    CHECK(hs__crowd_caller_is_enough(crowd, 100));
+    CHECK(judge_caller(crowd, 100.1, FREE));
+    CHECK(!hs__crowd_caller_is_enough(crowd, 100.1));
+    crowd = start(&some);
+    CHECK(judge(crowd, 100, two_cores));
+    CHECK(!hs__crowd_caller_is_enough(crowd, 100)); /* too much to lose by trying */
+
+    /* A guess shares the cpus among all threads. */
+    static const struct {
+        const char *text;
+        long cpus;
+        double together;
+    } guesses[] = {
+        {"9 9 9 2/300 1", 2, 3 * 2 / 4.0},
+        {"9 9 9 4/300 1", 2, 3 * 2 / 6.0},
+        {"9 9 9 64/300 1", 64, 3 * 64 / 66.0},
+    };
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        crowd = start(&some);
+        hs__crowd_guess(crowd, guesses[i].text, guesses[i].cpus, 100);
+        CHECK(fabs(crowd->together - guesses[i].together) < 1e-15);
+    }
 }
 
 /* Without samples the load of this machine decides, except under a quota. */
@@ -170,7 +232,40 @@ static void sampling(void)
     while (some.sample[1].until == 0 && hs_clock() < before + 60) hs__crowd_sample_thread(crowd, 1);
     CHECK(some.sample[1].until > before);
     CHECK(some.sample[1].share >= 0 && some.sample[1].share <= 1);
-    CHECK(some.sample[0].until == 0 && some.sample[2].until == 0);
+    CHECK(some.sample[0].until == 0 && some.sample[2].until == 0 && some.crowd.alone.until == 0);
+}
+
+static void compute_for(double seconds)
+{
+    for (const double until = hs_clock() + seconds; hs_clock() < until;) {}
+}
+
+/* A sample that follows a run with other workers says nothing of a caller alone. */
+static void *sample_caller(void *context)
+{
+    hs__crowd *crowd = context;
+    hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    CHECK(crowd->alone.until == 0); /* nothing to compare with */
+    if (access("/proc/thread-self/schedstat", R_OK)) return NULL;
+    const double before = hs_clock();
+    while (crowd->alone.until == 0 && hs_clock() < before + 60)
+        hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    const double first = crowd->alone.until;
+    CHECK(first > before);
+    hs__crowd_sample_thread(crowd, 0); /* within 20 ms, unless this thread had to wait */
+    if (hs_clock() - first > 0.02) return NULL;
+    compute_for(0.03);
+    hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    CHECK(crowd->alone.until == first);
+    return NULL;
+}
+
+static void sampling_callers(void)
+{
+    some_crowd some;
+    pthread_t thread;
+    hs__crowd *crowd = start(&some);
+    if (CHECK(!pthread_create(&thread, NULL, sample_caller, crowd))) pthread_join(thread, NULL);
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
@@ -215,6 +310,7 @@ static void crowd_pool(hs_pool *pool)
 static void free_pool(hs_pool *pool)
 {
     for (int w = 0; w < 2; w++) atomic_store(&pool->crowd.sample[w].until, 0);
+    atomic_store(&pool->crowd.alone.until, 0);
     atomic_store(&pool->crowd.is_crowded, 0);
 }
 
@@ -228,6 +324,11 @@ static void elastic_pools(void)
     CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
     for (int i = 0; i < 20; i++) CHECK(run(pool, HS__BRIEF, 0).by_caller == 2);
     run(pool, HS__SHARED, 1); /* not brief */
+    atomic_store(&pool->crowd.together, 2.0);
+    run(pool, HS__MEDIUM, 1);                 /* the caller alone would have less */
+    atomic_store(&pool->crowd.together, 0.0); /* whatever this machine leaves the caller */
+    hs__crowd_add(&pool->crowd, HS__CROWD_CALLER, 1e300, 1, 0);
+    CHECK(run(pool, HS__MEDIUM, 0).by_caller == 2);
     CHECK(hs_pool_set_elastic(pool, 0) == HS_OK);
     run(pool, HS__BRIEF, 1);
     CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
@@ -300,8 +401,10 @@ int main(void)
     leaving();
     guessing();
     deferring();
+    callers();
     asking_the_system();
     sampling();
+    sampling_callers();
     elastic_pools();
     products();
     factorisations();

@@ -10,15 +10,22 @@
 
 /* By hand: a scheduler gives a thread turns of 1 to 10 ms.
  *   sampled   seconds between two samples of a thread
+ *   longest   seconds of a worker's sample; longest_of_caller: of a caller's
  *   wanted    least seconds of a sample in which the thread wanted to run
  *   recent    age in seconds up to which a sample counts
  *   guessed   seconds between two guesses
  *   crowded   a pool is crowded if its workers wait for a larger share of the time
  *   alone     a caller that waits for a smaller one has a core of its own
- *   first, shortest, longest  `patience` after a guess, after samples, and at most, in seconds */
-static const double sampled = 0.02, wanted = 0.002, recent = 0.2, guessed = 0.1;
-static const double crowded = 0.4, alone = 0.05;
-static const double first = 0.1, shortest = 0.5, longest = 8.0;
+ *   enough    a caller with this part of the cores of all workers is enough
+ *   risked    cores of all workers up to which this is tried; tried: for so many seconds
+ *   averaged  seconds of a caller's times that count
+ *   first, shortest, most  `patience` after a guess, after samples, and at most, in seconds; most is
+ *             also the time until a caller that was not enough tries again */
+static const double sampled = 0.02, longest = 0.2, longest_of_caller = 1.0;
+static const double wanted = 0.002, recent = 0.2, guessed = 0.1;
+static const double crowded = 0.4, alone = 0.05, enough = 0.9;
+static const double risked = 1.5, tried = 0.3, averaged = 1.0;
+static const double first = 0.1, shortest = 0.5, most = 8.0;
 
 static double load(const _Atomic double *x)
 {
@@ -55,25 +62,52 @@ static int read_times(double *ran, double *waited)
     return *end == ' ';
 }
 
+/* Adds to the times of callers. Of two callers at the same time, one may be left out. */
+static void add_alone(hs__crowd *crowd, double ran, double waited)
+{
+    ran += load(&crowd->ran);
+    waited += load(&crowd->waited);
+    const double kept = fmin(averaged / (ran + waited), 1.0);
+    store(&crowd->ran, kept * ran);
+    store(&crowd->waited, kept * waited);
+}
+
+static void forget_alone(hs__crowd *crowd)
+{
+    store(&crowd->ran, 0.0);
+    store(&crowd->waited, 0.0);
+}
+
 void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, double waited)
 {
-    store(&crowd->sample[worker].share, waited / (ran + waited));
-    store(&crowd->sample[worker].until, now);
+    hs__crowd_sample *sample = worker < 0 ? &crowd->alone : &crowd->sample[worker];
+    store(&sample->share, waited / (ran + waited));
+    store(&sample->until, now);
+    if (worker < 0) add_alone(crowd, ran, waited);
+    else forget_alone(crowd);
 }
 
 /* A child has the times of its parent's thread until they are too old. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker)
 {
     static _Thread_local double time, ran, waited; /* of the last sample */
+    static _Thread_local int together;             /* other workers have computed since then */
     const double now = hs_clock();
     double ran_now;
     double waited_now;
-    if (now - time < sampled || !read_times(&ran_now, &waited_now)) return;
-    if (now - time < recent) {
-        const double more_ran = ran_now - ran, more_waited = waited_now - waited;
-        if (more_ran < 0.0 || more_waited < 0.0 || more_ran + more_waited < wanted) return;
+    if (now - time < sampled || !read_times(&ran_now, &waited_now)) {
+        together |= worker >= 0;
+        return;
+    }
+    const double more_ran = ran_now - ran, more_waited = waited_now - waited;
+    const double seconds = more_ran + more_waited;
+    const int counts =
+        now - time < (worker < 0 ? longest_of_caller : longest) && (worker >= 0 || !together);
+    if (counts) {
+        if (more_ran < 0.0 || more_waited < 0.0 || seconds < wanted) return;
         hs__crowd_add(crowd, worker, now, more_ran, more_waited);
     }
+    together = 0;
     time = now;
     ran = ran_now;
     waited = waited_now;
@@ -81,13 +115,18 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
+static int is_recent(const hs__crowd_sample *sample, double now)
+{
+    return now - load(&sample->until) < recent;
+}
+
 /* Returns the number of workers with a recent sample, and the mean share of their waiting. */
 static int32_t find_mean(const hs__crowd *crowd, double now, double *mean)
 {
     int32_t known = 0;
     double sum = 0.0;
     for (int32_t w = 0; w < crowd->p; w++) {
-        if (!(now - load(&crowd->sample[w].until) < recent)) continue;
+        if (!is_recent(&crowd->sample[w], now)) continue;
         known++;
         sum += load(&crowd->sample[w].share);
     }
@@ -119,37 +158,49 @@ static long count_free(const char *text, long cpus)
     return *end == '/' ? cpus - (running - 1) : 2;
 }
 
-void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now)
+static double twice(double patience) { return fmin(2 * patience, most); }
+
+/* Returns the patience of a pool that becomes crowded: longer if it has just been found not to be. */
+static double next_patience(const hs__crowd *crowd, double least, double now)
 {
-    const int found = count_free(text, cpus) < 2;
-    if (found != is_crowded(crowd)) change(crowd, found, first, now);
+    const int was_wrong = now - load(&crowd->since) < shortest;
+    return was_wrong ? fmax(twice(load(&crowd->patience)), least) : least;
 }
 
-static double twice(double patience) { return fmin(2 * patience, longest); }
+/* Guesses that all threads of the system get the same. */
+void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now)
+{
+    const long left = count_free(text, cpus);
+    const int found = left < 2;
+    if (found == is_crowded(crowd)) return;
+    change(crowd, found, found ? next_patience(crowd, first, now) : first, now);
+    const double threads = (double)(cpus - left + crowd->p);
+    store(&crowd->together, crowd->p * fmin((double)cpus / threads, 1.0));
+}
 
 /* Returns whether it is time to try whether other workers have cores of their own: the caller has
  * one. */
 static int must_try(const hs__crowd *crowd, double now)
 {
-    double mean;
-    return is_crowded(crowd) && find_mean(crowd, now, &mean) && mean < alone &&
-           now - load(&crowd->since) >= load(&crowd->patience);
+    return is_crowded(crowd) && is_recent(&crowd->alone, now) &&
+           load(&crowd->alone.share) < alone && now - load(&crowd->since) >= load(&crowd->patience);
 }
 
-void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus)
+void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus, double now)
 {
-    const double patience = load(&crowd->patience);
-    if (patience < longest && count_free(text, cpus) < 1) store(&crowd->patience, twice(patience));
+    const double patience = load(&crowd->patience), since = now - load(&crowd->since);
+    if (patience < most && count_free(text, cpus) < 1)
+        store(&crowd->patience, twice(fmax(patience, since)));
 }
 
 int hs__crowd_judge_at(hs__crowd *crowd, double now)
 {
-    const double since = now - load(&crowd->since), patience = load(&crowd->patience);
     double mean;
     if (must_try(crowd, now)) {
-        change(crowd, 0, patience, now);
+        change(crowd, 0, load(&crowd->patience), now);
     } else if (!is_crowded(crowd) && find_mean(crowd, now, &mean) > 1 && mean > crowded) {
-        change(crowd, 1, since < shortest ? fmax(twice(patience), shortest) : shortest, now);
+        change(crowd, 1, next_patience(crowd, shortest, now), now);
+        store(&crowd->together, crowd->p * (1.0 - mean));
     }
     return is_crowded(crowd);
 }
@@ -159,17 +210,28 @@ int hs__crowd_judge(hs__crowd *crowd, double cpus)
     const double now = hs_clock();
     double mean;
     if (cpus < crowd->p) return 0;
-    const int is_known = find_mean(crowd, now, &mean) >= (is_crowded(crowd) ? 1 : 2);
+    const int is_known =
+        is_crowded(crowd) ? is_recent(&crowd->alone, now) : find_mean(crowd, now, &mean) >= 2;
     const int must_guess = !is_known && now - load(&crowd->guessed) >= guessed;
     if (must_guess || must_try(crowd, now)) {
         char text[TEXT];
         const long all = sysconf(_SC_NPROCESSORS_ONLN);
         read_text("/proc/loadavg", text);
-        if (!must_guess) hs__crowd_defer(crowd, text, all);
+        if (!must_guess) hs__crowd_defer(crowd, text, all, now);
         else {
             store(&crowd->guessed, now);
             hs__crowd_guess(crowd, text, all, now);
         }
     }
     return hs__crowd_judge_at(crowd, now);
+}
+
+int hs__crowd_caller_is_enough(hs__crowd *crowd, double now)
+{
+    const double together = load(&crowd->together), ran = load(&crowd->ran);
+    const double seconds = ran + load(&crowd->waited);
+    if (!is_crowded(crowd) || together > risked || now < load(&crowd->refused)) return 0;
+    if (seconds < tried || ran >= enough * together * seconds) return 1;
+    store(&crowd->refused, now + most);
+    return 0;
 }

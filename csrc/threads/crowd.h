@@ -1,8 +1,9 @@
 /* Whether other programs leave the workers cores of their own.
  *
  * A worker that shares its core with another program is away for some milliseconds now and then, and
- * the workers that meet it wait. A long run gains from such workers nevertheless. A brief one takes
- * less time if its caller does it alone.
+ * the workers that meet it wait. A brief run takes less time if its caller does it alone. A longer
+ * one gains from such workers, unless the caller alone gets as much of the cores as all workers
+ * together, for instance if the scheduler divides the cores among groups of threads.
  *
  * Linux tells how long a thread has run and how long it has waited for a core, and how many threads
  * run in the whole system. Elsewhere no pool is crowded. */
@@ -20,19 +21,30 @@ typedef struct hs__crowd_sample {
 } hs__crowd_sample;
 
 /* What is known of the workers of a pool. All zero at first, but for p and sample.
+ *   sample    [p] of runs with all workers
+ *   alone     of a caller, while no other worker computed for it
+ *   ran, waited  seconds that callers have run and have waited for a core since the last run with all
+ *             workers, the last second or so
  *   since     when the pool became crowded, or was found not to be
  *   patience  seconds after which a caller with a core of its own tries whether other workers have
  *             one, too
+ *   together  cores that the workers had when the pool became crowded
+ *   refused   until when a caller alone is not enough
  *   guessed   when the load of the system was looked at */
 typedef struct hs__crowd {
     int32_t p;
-    hs__crowd_sample *sample; /* [p] */
+    hs__crowd_sample *sample;
+    hs__crowd_sample alone;
+    _Atomic double ran, waited;
     atomic_int is_crowded;
-    _Atomic double since, patience, guessed;
+    _Atomic double since, patience, together, refused, guessed;
 } hs__crowd;
 
-/* Samples how long the calling thread had to wait for a core, as a worker of the pool. Does nothing
- * within 20 ms of the thread's last sample. */
+/* Instead of a worker: a caller, while no other worker computes for it. */
+enum { HS__CROWD_CALLER = -1 };
+
+/* Samples how long the calling thread had to wait for a core since its last sample, as a worker of
+ * the pool or as HS__CROWD_CALLER. Does nothing within 20 ms of the thread's last sample. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
 
 /* Returns whether the pool is crowded: its workers wait for a core for a large share of the time
@@ -44,6 +56,11 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
  *         for it, not for other programs, and the pool is not crowded */
 int hs__crowd_judge(hs__crowd *crowd, double cpus);
 
+/* Returns whether, in a crowded pool, the caller alone has about as much of the cores as all workers
+ * have together. If they have at most 1.5 cores this is tried, for 0.3 s: it takes a scheduler some
+ * time to give a single thread its share. If it was not enough, it is not tried again for 8 s. */
+int hs__crowd_caller_is_enough(hs__crowd *crowd, double now);
+
 /* Parts of these, for tests.
  *   now     of hs_clock
  *   ran     seconds that the worker has run since its last sample
@@ -53,8 +70,8 @@ int hs__crowd_judge(hs__crowd *crowd, double cpus);
 void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, double waited);
 int hs__crowd_judge_at(hs__crowd *crowd, double now);
 void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now);
-/* Doubles the time until the caller tries, if no cpu of the system is free; up to 8 s, since the cpus
- * of this process may be free in a system that is full. */
-void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus);
+/* Doubles the time since the pool became crowded, after which the caller tries, if no cpu of the
+ * system is free; up to 8 s, since the cpus of this process may be free in a system that is full. */
+void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus, double now);
 
 #endif

@@ -223,10 +223,13 @@ void hs__pool_keep_memory(hs_pool *pool, hs__memory memory)
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
-int hs__pool_is_crowded(hs_pool *pool)
+int hs__pool_leaves_alone(hs_pool *pool, hs__manner manner)
 {
-    return pool->p > 1 && atomic_load(&pool->elastic) &&
-           hs__crowd_judge(&pool->crowd, hs__load_quota(hs__machine_load(), hs_clock()));
+    if (pool->p == 1 || !atomic_load(&pool->elastic)) return 0;
+    hs__crowd_sample_thread(&pool->crowd, HS__CROWD_CALLER);
+    const double now = hs_clock();
+    return hs__crowd_judge(&pool->crowd, hs__load_quota(hs__machine_load(), now)) &&
+           (manner == HS__BRIEF || hs__crowd_caller_is_enough(&pool->crowd, now));
 }
 
 void hs_pool_availability(const hs_pool *pool, const double *speeds, double *availability)
@@ -356,9 +359,9 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
                   void *job, void (*idle)(void *job))
 {
     if (manner == HS__ALONE) {
-        hs__crowd_sample_thread(&lease->pool->crowd, 0);
+        hs__crowd_sample_thread(&lease->pool->crowd, HS__CROWD_CALLER);
         work(job, 0, 1);
-        hs__crowd_sample_thread(&lease->pool->crowd, 0);
+        hs__crowd_sample_thread(&lease->pool->crowd, HS__CROWD_CALLER);
         return;
     }
     pending_workers x = {lease, job, idle, manner == HS__SHARED};
@@ -368,7 +371,7 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
     offer_job(lease, work, job, own);
     if (lead) lead(job);
     if (own >= 0) {
-        hs__crowd_sample_thread(&lease->pool->crowd, own);
+        hs__crowd_sample_thread(&lease->pool->crowd, HS__CROWD_CALLER);
         hs__pool_step_in(lease);
         work(job, own, 1);
         hs__crowd_sample_thread(&lease->pool->crowd, own);

@@ -86,10 +86,6 @@ void hs__pool_keep_memory(hs_pool *pool, hs__memory memory);
 void hs__pool_step_out(hs__lease *lease);
 void hs__pool_step_in(hs__lease *lease);
 
-/* Returns whether a brief job takes less time if its caller does it alone: the pool is elastic, and
- * crowded (crowd.h). */
-int hs__pool_is_crowded(hs_pool *pool);
-
 /* Returns what the pool has learned of its workers. */
 hs__drift *hs__pool_drift(hs_pool *pool);
 
@@ -99,13 +95,26 @@ hs__drift *hs__pool_drift(hs_pool *pool);
  *               other workers have begun. A worker that comes late finds its part done. The caller
  *               does not wait for a worker that has not even started by then because another
  *               program is on its core
- *   HS__BRIEF   HS__SHARED, or as HS__ALONE if the pool is crowded. Not for hs__pool_run: a run
- *               decides which it is before it begins (run.h)
+ *   HS__BRIEF   HS__SHARED, or as HS__ALONE if the pool is crowded
+ *   HS__MEDIUM  HS__SHARED, or as HS__ALONE if the pool is crowded and its caller alone has about as
+ *               much of the cores as all workers together. A run decides before it begins what this
+ *               and HS__BRIEF are (run.h); they are not for hs__pool_run
  *   HS__LED     each worker does its part; the caller runs lead(job) beside them, which must see to
  *               the end of their work, or is NULL. Only for a pool that has threads
  *   HS__ALONE   the caller does everything as worker 0, for work so short that waking the other
  *               workers would take as long */
-typedef enum hs__manner { HS__EACH = 0, HS__SHARED, HS__BRIEF, HS__LED, HS__ALONE } hs__manner;
+typedef enum hs__manner {
+    HS__EACH = 0,
+    HS__SHARED,
+    HS__BRIEF,
+    HS__MEDIUM,
+    HS__LED,
+    HS__ALONE
+} hs__manner;
+
+/* Returns whether an HS__BRIEF or HS__MEDIUM job takes less time if its caller does it alone. Never
+ * if the pool is not elastic. */
+int hs__pool_leaves_alone(hs_pool *pool, hs__manner manner);
 
 /* Runs a job and returns when all parts have ended. HS__EACH and HS__LED need HS__EXCLUSIVE. While
  * the caller only waits, idle(job) is called at least every 20 ms. */

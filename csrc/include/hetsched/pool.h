@@ -190,7 +190,9 @@ HS_API hs_status hs_pool_set_deterministic(hs_pool *pool, int32_t deterministic)
 /* Lets the caller of a brief run do it alone while the pool is crowded: while other programs have
  * about as much of the cores as its workers. A worker that shares its core is away for some
  * milliseconds now and then, and a run of less time, or one whose workers meet often, waits for it.
- * Results are the same, bit for bit. Long runs have all workers in any case.
+ * Results are the same, bit for bit. A longer run, of up to about a second, is done alone only if the
+ * caller then has about as much of the cores as all workers together. Runs that are longer still have
+ * all workers in any case.
  *   elastic  non-zero: yes. 0, the initial state: every run has all workers
  * Linux only: elsewhere no pool is found to be crowded. */
 HS_API hs_status hs_pool_set_elastic(hs_pool *pool, int32_t elastic);
