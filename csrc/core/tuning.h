@@ -75,9 +75,10 @@ enum {
     HS__BRIEF_FACTOR_UPDATES = 500 * 1000 * 1000,
     HS__BRIEF_SPECTRAL_UPDATES = 1000 * 1000 * 1000,
     /* In a crowded pool the caller alone does up to so many times this work if it has enough of the
-     * cores. That is up to a second on one core. Longer runs have all workers, as the load may
-     * change meanwhile. By hand. */
-    HS__MEDIUM_BRIEFS = 64,
+     * cores. In float64 that takes a core about a second. Longer runs have all workers, as the load
+     * may change meanwhile. By hand. */
+    HS__BRIEFS_OF_MEDIUM = 64,
+    HS__BRIEFS_OF_MEDIUM_SPECTRAL = 2,
     /* NumPy's decompositions from this order on are told to use one thread. Measured: below it
      * OpenBLAS 0.3.31 uses one by itself, for eigh and svd of all types. */
     HS__ONE_THREAD_ORDER = 28,

@@ -435,7 +435,8 @@ static hs_status open_run(void *context)
     if (job->run.options.pace) job->run.manner = HS__EACH;
     else if (blocks == 1) job->run.manner = HS__ALONE;
     else
-        job->run.manner = hs__manner_for(updates, HS__ALONE_TALL_UPDATES, HS__BRIEF_FACTOR_UPDATES);
+        job->run.manner = hs__manner_for(updates, HS__ALONE_TALL_UPDATES, HS__BRIEF_FACTOR_UPDATES,
+                                         HS__BRIEFS_OF_MEDIUM);
     if (blocks >= HS__DRIFT_PARTS * job->run.workers) job->run.work_of = job->done;
     if (!open_nodes(job)) return HS_ERROR_MEMORY;
     for (int32_t w = 0; w < job->run.workers; w++)

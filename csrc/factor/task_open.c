@@ -247,8 +247,8 @@ hs_status hs__tasks_open(void *context)
     const double *links = tasks->costs ? tasks->costs->links : NULL;
     tasks->run.manner = HS__EACH;
     if (tasks->dynamic)
-        tasks->run.manner =
-            hs__manner_for(tasks->volume, HS__ALONE_FACTOR_UPDATES, HS__BRIEF_FACTOR_UPDATES);
+        tasks->run.manner = hs__manner_for(tasks->volume, HS__ALONE_FACTOR_UPDATES,
+                                           HS__BRIEF_FACTOR_UPDATES, HS__BRIEFS_OF_MEDIUM);
     atomic_store(&tasks->failed, INT64_MAX);
     tasks->x.failed = &tasks->failed;
     tasks->x.panels = b->count ? tasks->steps.panels : 0;

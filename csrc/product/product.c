@@ -449,8 +449,9 @@ static hs_status open_run(void *context)
     product_run *job = context;
     const hs_boxes *boxes = job->boxes;
     const hs_product *p = job->product;
-    job->run.manner = hs__manner_for((double)p->m * (double)p->n * (double)p->k,
-                                     HS__ALONE_PRODUCT_UPDATES, HS__BRIEF_PRODUCT_UPDATES);
+    job->run.manner =
+        hs__manner_for((double)p->m * (double)p->n * (double)p->k, HS__ALONE_PRODUCT_UPDATES,
+                       HS__BRIEF_PRODUCT_UPDATES, HS__BRIEFS_OF_MEDIUM);
     if (!boxes->cooperative) job->run.manner = HS__EACH;
     job->run.speeds = boxes->speeds;
     const hs_status status = open_all(job);

@@ -221,8 +221,9 @@ static hs_status open_run(void *context)
     job->b_bytes = once ? 0 : (size_t)hs__round_up(job->depth * n * wide, LINE);
     job->c_bytes = (size_t)(job->height * n * e);
     job->run.total = job->heights * job->parts;
-    job->run.manner = hs__manner_for((double)job->a.rows * (double)job->a.cols * (double)n,
-                                     HS__ALONE_THIN_UPDATES, HS__BRIEF_PRODUCT_UPDATES);
+    job->run.manner =
+        hs__manner_for((double)job->a.rows * (double)job->a.cols * (double)n,
+                       HS__ALONE_THIN_UPDATES, HS__BRIEF_PRODUCT_UPDATES, HS__BRIEFS_OF_MEDIUM);
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : job->run.workers); w++)
         if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, job->b_bytes + job->c_bytes))
             return HS_ERROR_MEMORY;

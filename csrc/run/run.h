@@ -54,7 +54,6 @@
 #include <stdatomic.h>
 
 #include "core/cancel.h"
-#include "core/tuning.h"
 #include "hetsched.h"
 #include "threads/pool.h"
 
@@ -125,8 +124,8 @@ int hs__run_signals(hs__run *run, int32_t count);
 /* Frees the memory and the signals. */
 void hs__run_free(hs__run *run);
 
-/* Lets other callers use the pool during the run, unless it keeps a pace. Its manner must be
- * HS__SHARED or HS__ALONE, and it must have no load and store. */
+/* Lets other callers use the pool during the run, unless it keeps a pace. Its manner must not be
+ * HS__EACH or HS__LED, and it must have no load and store. */
 void hs__run_together(hs__run *run);
 
 /* Does the whole run: check, lock, hs__run_locked, unlock. */
@@ -150,13 +149,13 @@ static inline double hs__since_start(const hs__run *run) { return hs_clock() - r
 
 /* Returns how to do so many multiply-adds (or other units) that any worker may do.
  *   alone  up to it the caller does everything
- *   brief  up to it the caller does so if the pool is crowded, and up to HS__MEDIUM_BRIEFS times
- *          as many if it then has enough of the cores */
-static inline hs__manner hs__manner_for(double updates, double alone, double brief)
+ *   brief  up to it the caller does so if the pool is crowded, and up to `medium` times as many if it
+ *          then has enough of the cores */
+static inline hs__manner hs__manner_for(double updates, double alone, double brief, double medium)
 {
     if (updates <= alone) return HS__ALONE;
     if (updates <= brief) return HS__BRIEF;
-    return updates <= HS__MEDIUM_BRIEFS * brief ? HS__MEDIUM : HS__SHARED;
+    return updates <= medium * brief ? HS__MEDIUM : HS__SHARED;
 }
 
 /* Whether the run records events. */

@@ -202,7 +202,8 @@ hs_status hs_run_eigh(hs_pool *pool, hs_eigh *eigh, const hs_options *options, h
     place_stages(&job, memory.data);
     const double n = (double)eigh->n;
     const hs__manner manner =
-        hs__manner_for(n * n * n, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
+        hs__manner_for(n * n * n, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES,
+                       HS__BRIEFS_OF_MEDIUM_SPECTRAL);
     const hs_status status =
         hs__phases_run(pool, options, trace, manner, scratch_of(&job), solve, &job);
     int exponent = 0;

@@ -183,8 +183,9 @@ hs_status hs__run_lanes(hs_pool *pool, const hs__lane_stack *stack, const hs_opt
     }
     const size_t scratch = place_arrays(&job, NULL).bytes;
     if (scratch == SIZE_MAX) return HS_ERROR_MEMORY;
-    const hs__manner manner = hs__manner_for((double)job.count * each, HS__ALONE_LANES_UPDATES,
-                                             HS__BRIEF_SPECTRAL_UPDATES);
+    const hs__manner manner =
+        hs__manner_for((double)job.count * each, HS__ALONE_LANES_UPDATES,
+                       HS__BRIEF_SPECTRAL_UPDATES, HS__BRIEFS_OF_MEDIUM_SPECTRAL);
     job.each = job.loops->count;
     if (manner == HS__ALONE || job.count >= HS__LANES_BATCHES * HS__LANES_GROUPS * job.each)
         job.each *= HS__LANES_GROUPS;

@@ -426,7 +426,8 @@ static hs_status run_job(hs_pool *pool, squares_job *job, const hs_options *opti
 {
     const double updates = (double)job->rows * (double)job->cols * (double)job->cols;
     const hs__manner manner =
-        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
+        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES,
+                       HS__BRIEFS_OF_MEDIUM_SPECTRAL);
     int exponent_a;
     int exponent_b;
     hs_status status = hs__phases_run(pool, options, NULL, manner, 0, load, job);

@@ -243,7 +243,8 @@ hs_status hs_run_svd(hs_pool *pool, hs_svd *svd, const hs_options *options, hs_t
     place_stages(&job, memory.data);
     const double updates = (double)job.rows * (double)job.cols * (double)job.cols;
     const hs__manner manner =
-        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES);
+        hs__manner_for(updates, HS__ALONE_SPECTRAL_UPDATES, HS__BRIEF_SPECTRAL_UPDATES,
+                       HS__BRIEFS_OF_MEDIUM_SPECTRAL);
     const hs_status status =
         hs__phases_run(pool, options, trace, manner, scratch_of(&job), solve, &job);
     int exponent = 0;

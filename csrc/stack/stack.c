@@ -181,8 +181,8 @@ static hs_status open_run(void *context)
     job->streamed = streamed_bytes(job->stack, &job->items, count);
     job->together = (int64_t)fmax(1.0, fmin(HS__STACK_TAKEN_FLOPS / fmax(job->flops, 1.0),
                                             (double)count / (HS__DRIFT_PARTS * workers)));
-    job->run.manner =
-        hs__manner_for((double)count * job->flops, HS__ALONE_STACK_FLOPS, HS__BRIEF_STACK_FLOPS);
+    job->run.manner = hs__manner_for((double)count * job->flops, HS__ALONE_STACK_FLOPS,
+                                     HS__BRIEF_STACK_FLOPS, HS__BRIEFS_OF_MEDIUM);
     if (count >= HS__DRIFT_PARTS * (int64_t)workers) job->run.work_of = job->done;
     for (int32_t w = 0; w < (job->run.manner == HS__ALONE ? 1 : workers) && count; w++)
         if (!hs__pool_scratch(job->run.lease, HS__BLOCKS, w, job->items.bytes + HS__STREAM_BYTES))

@@ -151,41 +151,44 @@ static void deferring(void)
     CHECK(crowd->patience == 6);
 }
 
-/* A caller alone is enough if it has 0.9 of what three workers have together. Its samples are of a
- * second each. */
+/* A caller alone is enough if it has 0.9 of what three workers have together. */
 static void callers(void)
 {
-    static const double one_core[] = {0.7, 0.6, 0.7}, two_cores[] = {0.4, 0.3, 0.6};
+    static const double one_core[] = {0.7, 0.6, 0.7};
     some_crowd some;
     hs__crowd *crowd = start(&some);
     judge_caller(crowd, 100, FREE);
     CHECK(!hs__crowd_caller_is_enough(crowd, 100)); /* not crowded */
     CHECK(judge(crowd, 100.1, one_core));
-    CHECK(hs__crowd_caller_is_enough(crowd, 100.1)); /* not known: it is tried */
-    CHECK(judge_caller(crowd, 100.2, 0.08));
-    CHECK(hs__crowd_caller_is_enough(crowd, 100.2));
-    CHECK(judge_caller(crowd, 101.5, 0.5)); /* half of the sum is forgotten */
-    CHECK(!hs__crowd_caller_is_enough(crowd, 101.5));
-    CHECK(judge_caller(crowd, 109.4, 0.06) && judge_caller(crowd, 109.4, 0.06));
-    CHECK(!hs__crowd_caller_is_enough(crowd, 109.4)); /* for 8 s */
-    hs__crowd_add(crowd, 0, 109.6, 1, 1);             /* a run with all workers */
-    CHECK(crowd->ran == 0 && crowd->waited == 0);
-    CHECK(hs__crowd_caller_is_enough(crowd, 109.6)); /* it is tried again */
-    hs__crowd_add(crowd, HS__CROWD_CALLER, 109.7, 0.1, 0.1);
-    CHECK(hs__crowd_caller_is_enough(crowd, 109.7)); /* for 0.3 s */
-    hs__crowd_add(crowd, HS__CROWD_CALLER, 109.8, 0.1, 0.1);
-    CHECK(!hs__crowd_caller_is_enough(crowd, 109.8));
+    CHECK(crowd->ran == 0 && crowd->waited == 0);    /* what was before says nothing */
+    CHECK(hs__crowd_caller_is_enough(crowd, 100.1)); /* it is tried */
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 100.2, 0.1, 0.1);
+    CHECK(hs__crowd_caller_is_enough(crowd, 100.2)); /* for 0.3 s */
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 100.3, 0.1, 0.1);
+    CHECK(!hs__crowd_caller_is_enough(crowd, 100.3));
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 108.2, 1, 0);
+    CHECK(!hs__crowd_caller_is_enough(crowd, 108.2));
+    CHECK(hs__crowd_caller_is_enough(crowd, 108.4)); /* after 8 s it is tried again */
+    CHECK(crowd->ran == 0);
+    CHECK(judge_caller(crowd, 109, 0.08));
+    CHECK(hs__crowd_caller_is_enough(crowd, 109));
+    CHECK(judge_caller(crowd, 116, 0.9));
+    CHECK(hs__crowd_caller_is_enough(crowd, 116));    /* decided, until 117 */
+    CHECK(!hs__crowd_caller_is_enough(crowd, 117.1)); /* one run with all workers */
+    CHECK(hs__crowd_caller_is_enough(crowd, 117.2));  /* then it is tried again */
 
-    crowd = start(&some);
-    CHECK(judge(crowd, 100, all_wait)); /* 1.5 cores */
-    CHECK(hs__crowd_caller_is_enough(crowd, 100));
-    CHECK(judge_caller(crowd, 100.1, FREE));
-    CHECK(!hs__crowd_caller_is_enough(crowd, 100.1));
-    crowd = start(&some);
-    CHECK(judge(crowd, 100, two_cores));
-    CHECK(!hs__crowd_caller_is_enough(crowd, 100)); /* too much to lose by trying */
+    /* of the times of callers the last second or so counts */
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 117.3, 4, 0);
+    CHECK(crowd->ran == 1 && crowd->waited == 0);
+    hs__crowd_add(crowd, HS__CROWD_CALLER, 117.4, 0, 1);
+    CHECK(crowd->ran == 0.5 && crowd->waited == 0.5);
 
-    /* A guess shares the cpus among all threads. */
+    /* Samples and guesses change what the workers have together. More than one core cannot be
+     * enough, so it is not tried. */
+    CHECK(fabs(crowd->together - 1) < 1e-15);
+    CHECK(judge(crowd, 118, all_wait));
+    CHECK(crowd->together == 1.5);
+    CHECK(!hs__crowd_caller_is_enough(crowd, 118));
     static const struct {
         const char *text;
         long cpus;
@@ -196,9 +199,11 @@ static void callers(void)
         {"9 9 9 64/300 1", 64, 3 * 64 / 66.0},
     };
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
-        crowd = start(&some);
-        hs__crowd_guess(crowd, guesses[i].text, guesses[i].cpus, 100);
+        hs__crowd_guess(crowd, guesses[i].text, guesses[i].cpus, 119);
         CHECK(fabs(crowd->together - guesses[i].together) < 1e-15);
+        some_crowd other;
+        hs__crowd_guess(start(&other), guesses[i].text, guesses[i].cpus, 119);
+        CHECK(other.crowd.is_crowded && other.crowd.together == crowd->together);
     }
 }
 
@@ -252,11 +257,22 @@ static void *sample_caller(void *context)
         hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
     const double first = crowd->alone.until;
     CHECK(first > before);
-    hs__crowd_sample_thread(crowd, 0); /* within 20 ms, unless this thread had to wait */
-    if (hs_clock() - first > 0.02) return NULL;
+    hs__crowd_end_together();
     compute_for(0.03);
     hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
     CHECK(crowd->alone.until == first);
+    while (crowd->alone.until == first && hs_clock() < before + 60)
+        hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    CHECK(crowd->alone.until > first);
+    /* a long sample counts if the thread wanted to run */
+    const double second = crowd->alone.until;
+    compute_for(0.5);
+    hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    CHECK(crowd->alone.until > second);
+    usleep(500 * 1000);
+    const double third = crowd->alone.until;
+    hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
+    CHECK(crowd->alone.until == third);
     return NULL;
 }
 
@@ -324,10 +340,9 @@ static void elastic_pools(void)
     CHECK(hs_pool_set_elastic(pool, 1) == HS_OK);
     for (int i = 0; i < 20; i++) CHECK(run(pool, HS__BRIEF, 0).by_caller == 2);
     run(pool, HS__SHARED, 1); /* not brief */
-    atomic_store(&pool->crowd.together, 2.0);
-    run(pool, HS__MEDIUM, 1);                 /* the caller alone would have less */
-    atomic_store(&pool->crowd.together, 0.0); /* whatever this machine leaves the caller */
-    hs__crowd_add(&pool->crowd, HS__CROWD_CALLER, 1e300, 1, 0);
+    atomic_store(&pool->crowd.decided, 1e300);
+    run(pool, HS__MEDIUM, 1); /* the caller alone would have less */
+    atomic_store(&pool->crowd.enough, 1);
     CHECK(run(pool, HS__MEDIUM, 0).by_caller == 2);
     CHECK(hs_pool_set_elastic(pool, 0) == HS_OK);
     run(pool, HS__BRIEF, 1);

@@ -10,21 +10,20 @@
 
 /* By hand: a scheduler gives a thread turns of 1 to 10 ms.
  *   sampled   seconds between two samples of a thread
- *   longest   seconds of a worker's sample; longest_of_caller: of a caller's
+ *   brief     seconds of a sample that counts in any case; a longer one counts if the thread wanted
+ *             to run for half of it
  *   wanted    least seconds of a sample in which the thread wanted to run
  *   recent    age in seconds up to which a sample counts
  *   guessed   seconds between two guesses
  *   crowded   a pool is crowded if its workers wait for a larger share of the time
  *   alone     a caller that waits for a smaller one has a core of its own
  *   enough    a caller with this part of the cores of all workers is enough
- *   risked    cores of all workers up to which this is tried; tried: for so many seconds
+ *   tried     seconds for which this is tried
  *   averaged  seconds of a caller's times that count
  *   first, shortest, most  `patience` after a guess, after samples, and at most, in seconds; most is
- *             also the time until a caller that was not enough tries again */
-static const double sampled = 0.02, longest = 0.2, longest_of_caller = 1.0;
-static const double wanted = 0.002, recent = 0.2, guessed = 0.1;
-static const double crowded = 0.4, alone = 0.05, enough = 0.9;
-static const double risked = 1.5, tried = 0.3, averaged = 1.0;
+ *             also how long the result of a trial holds */
+static const double sampled = 0.02, brief = 0.2, wanted = 0.002, recent = 0.2, guessed = 0.1;
+static const double crowded = 0.4, alone = 0.05, enough = 0.9, tried = 0.3, averaged = 1.0;
 static const double first = 0.1, shortest = 0.5, most = 8.0;
 
 static double load(const _Atomic double *x)
@@ -84,30 +83,27 @@ void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, dou
     store(&sample->share, waited / (ran + waited));
     store(&sample->until, now);
     if (worker < 0) add_alone(crowd, ran, waited);
-    else forget_alone(crowd);
 }
+
+static _Thread_local int with_workers; /* since the last sample */
+
+void hs__crowd_end_together(void) { with_workers = 1; }
 
 /* A child has the times of its parent's thread until they are too old. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker)
 {
     static _Thread_local double time, ran, waited; /* of the last sample */
-    static _Thread_local int together;             /* other workers have computed since then */
-    const double now = hs_clock();
+    const double now = hs_clock(), length = now - time;
     double ran_now;
     double waited_now;
-    if (now - time < sampled || !read_times(&ran_now, &waited_now)) {
-        together |= worker >= 0;
-        return;
-    }
+    if (length < sampled || !read_times(&ran_now, &waited_now)) return;
     const double more_ran = ran_now - ran, more_waited = waited_now - waited;
     const double seconds = more_ran + more_waited;
-    const int counts =
-        now - time < (worker < 0 ? longest_of_caller : longest) && (worker >= 0 || !together);
-    if (counts) {
+    if (length < brief || seconds > 0.5 * length) {
         if (more_ran < 0.0 || more_waited < 0.0 || seconds < wanted) return;
-        hs__crowd_add(crowd, worker, now, more_ran, more_waited);
+        if (worker >= 0 || !with_workers) hs__crowd_add(crowd, worker, now, more_ran, more_waited);
     }
-    together = 0;
+    with_workers = 0;
     time = now;
     ran = ran_now;
     waited = waited_now;
@@ -139,10 +135,14 @@ static int is_crowded(const hs__crowd *crowd)
     return atomic_load_explicit(&crowd->is_crowded, memory_order_relaxed);
 }
 
-/* What the workers were like before says nothing of them now. */
-static void change(hs__crowd *crowd, int to, double patience, double now)
+/* What the workers were like before says nothing of them now.
+ *   together  cores that they have; only if the pool becomes crowded */
+static void change(hs__crowd *crowd, int to, double patience, double together, double now)
 {
     for (int32_t w = 0; w < crowd->p; w++) store(&crowd->sample[w].until, 0.0);
+    forget_alone(crowd);
+    store(&crowd->decided, 0.0);
+    store(&crowd->together, together);
     store(&crowd->patience, patience);
     store(&crowd->since, now);
     atomic_store_explicit(&crowd->is_crowded, to, memory_order_relaxed);
@@ -171,11 +171,11 @@ static double next_patience(const hs__crowd *crowd, double least, double now)
 void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now)
 {
     const long left = count_free(text, cpus);
-    const int found = left < 2;
-    if (found == is_crowded(crowd)) return;
-    change(crowd, found, found ? next_patience(crowd, first, now) : first, now);
     const double threads = (double)(cpus - left + crowd->p);
-    store(&crowd->together, crowd->p * fmin((double)cpus / threads, 1.0));
+    const double together = crowd->p * fmin((double)cpus / threads, 1.0);
+    const int found = left < 2;
+    if (found == is_crowded(crowd)) store(&crowd->together, together);
+    else change(crowd, found, found ? next_patience(crowd, first, now) : first, together, now);
 }
 
 /* Returns whether it is time to try whether other workers have cores of their own: the caller has
@@ -196,12 +196,12 @@ void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus, double now)
 int hs__crowd_judge_at(hs__crowd *crowd, double now)
 {
     double mean;
-    if (must_try(crowd, now)) {
-        change(crowd, 0, load(&crowd->patience), now);
-    } else if (!is_crowded(crowd) && find_mean(crowd, now, &mean) > 1 && mean > crowded) {
-        change(crowd, 1, next_patience(crowd, shortest, now), now);
-        store(&crowd->together, crowd->p * (1.0 - mean));
-    }
+    const int known = find_mean(crowd, now, &mean) > 1;
+    const double together = crowd->p * (1.0 - mean);
+    if (must_try(crowd, now)) change(crowd, 0, load(&crowd->patience), 0.0, now);
+    else if (known && is_crowded(crowd)) store(&crowd->together, together);
+    else if (known && mean > crowded)
+        change(crowd, 1, next_patience(crowd, shortest, now), together, now);
     return is_crowded(crowd);
 }
 
@@ -228,10 +228,21 @@ int hs__crowd_judge(hs__crowd *crowd, double cpus)
 
 int hs__crowd_caller_is_enough(hs__crowd *crowd, double now)
 {
-    const double together = load(&crowd->together), ran = load(&crowd->ran);
-    const double seconds = ran + load(&crowd->waited);
-    if (!is_crowded(crowd) || together > risked || now < load(&crowd->refused)) return 0;
-    if (seconds < tried || ran >= enough * together * seconds) return 1;
-    store(&crowd->refused, now + most);
-    return 0;
+    const int before = atomic_load_explicit(&crowd->enough, memory_order_relaxed);
+    if (!is_crowded(crowd)) return 0;
+    const double decided = load(&crowd->decided);
+    if (now < decided) return before;
+    if (decided > 0.0) { /* the trial was too long ago */
+        forget_alone(crowd);
+        store(&crowd->decided, 0.0);
+        if (before) return 0;
+    }
+    const double least = enough * load(&crowd->together);
+    const double ran = load(&crowd->ran), seconds = ran + load(&crowd->waited);
+    if (least > 1.0) return 0;
+    if (seconds < tried) return 1;
+    const int found = ran >= least * seconds;
+    atomic_store_explicit(&crowd->enough, found, memory_order_relaxed);
+    store(&crowd->decided, now + most);
+    return found;
 }

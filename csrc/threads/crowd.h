@@ -23,21 +23,21 @@ typedef struct hs__crowd_sample {
 /* What is known of the workers of a pool. All zero at first, but for p and sample.
  *   sample    [p] of runs with all workers
  *   alone     of a caller, while no other worker computed for it
- *   ran, waited  seconds that callers have run and have waited for a core since the last run with all
- *             workers, the last second or so
+ *   ran, waited  seconds that callers have run and have waited for a core meanwhile, since the last
+ *             trial began; of the last second or so
  *   since     when the pool became crowded, or was found not to be
  *   patience  seconds after which a caller with a core of its own tries whether other workers have
  *             one, too
- *   together  cores that the workers had when the pool became crowded
- *   refused   until when a caller alone is not enough
+ *   together  cores that the workers have in the crowded pool
+ *   enough    whether the caller has about as much alone, until `decided`
  *   guessed   when the load of the system was looked at */
 typedef struct hs__crowd {
     int32_t p;
     hs__crowd_sample *sample;
     hs__crowd_sample alone;
     _Atomic double ran, waited;
-    atomic_int is_crowded;
-    _Atomic double since, patience, together, refused, guessed;
+    atomic_int is_crowded, enough;
+    _Atomic double since, patience, together, decided, guessed;
 } hs__crowd;
 
 /* Instead of a worker: a caller, while no other worker computes for it. */
@@ -46,6 +46,10 @@ enum { HS__CROWD_CALLER = -1 };
 /* Samples how long the calling thread had to wait for a core since its last sample, as a worker of
  * the pool or as HS__CROWD_CALLER. Does nothing within 20 ms of the thread's last sample. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
+
+/* Says that workers have computed for the calling thread, so that its next sample as
+ * HS__CROWD_CALLER does not count. */
+void hs__crowd_end_together(void);
 
 /* Returns whether the pool is crowded: its workers wait for a core for a large share of the time
  * that they want to run. A pool becomes crowded by the samples of two workers. It is no longer
@@ -57,8 +61,9 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
 int hs__crowd_judge(hs__crowd *crowd, double cpus);
 
 /* Returns whether, in a crowded pool, the caller alone has about as much of the cores as all workers
- * have together. If they have at most 1.5 cores this is tried, for 0.3 s: it takes a scheduler some
- * time to give a single thread its share. If it was not enough, it is not tried again for 8 s. */
+ * have together. This is tried for 0.3 s if one core would be enough: it takes a scheduler some time
+ * to give a single thread its share. The result holds for 8 s. If the caller was enough, one run with
+ * all workers comes before the next trial. */
 int hs__crowd_caller_is_enough(hs__crowd *crowd, double now);
 
 /* Parts of these, for tests.
@@ -70,8 +75,9 @@ int hs__crowd_caller_is_enough(hs__crowd *crowd, double now);
 void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, double waited);
 int hs__crowd_judge_at(hs__crowd *crowd, double now);
 void hs__crowd_guess(hs__crowd *crowd, const char *text, long cpus, double now);
-/* Doubles the time since the pool became crowded, after which the caller tries, if no cpu of the
- * system is free; up to 8 s, since the cpus of this process may be free in a system that is full. */
+/* While no cpu of the system is free, puts off the caller's next try: to twice the patience or twice
+ * the time since the pool became crowded, whichever is longer. That is at most 8 s, since the cpus of
+ * this process may be free in a system that is full. */
 void hs__crowd_defer(hs__crowd *crowd, const char *text, long cpus, double now);
 
 #endif

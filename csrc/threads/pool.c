@@ -149,6 +149,7 @@ static int do_part(hs__helper *self)
     atomic_fetch_add(&lease->present, 1);
     atomic_store(&self->lease, lease);
     hs__placement_begin(&self->placement);
+    hs__crowd_sample_thread(&pool->crowd, self->worker);
     lease->work(lease->job, self->worker, 0);
     hs__crowd_sample_thread(&pool->crowd, self->worker);
     const hs__cpus home = hs__placement_end(&self->placement);
@@ -381,6 +382,7 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
         if (x.shared) withdraw_job(lease);
     }
     wait_for_all(&x);
+    hs__crowd_end_together();
     if (own < 0) atomic_fetch_add(&lease->pool->busy, 1);
 }
 
