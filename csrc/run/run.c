@@ -161,7 +161,7 @@ static hs_status perform_steps(hs__run *run)
 static void decide_unaided(hs__run *run)
 {
     if (run->manner != HS__BRIEF && run->manner != HS__MEDIUM) return;
-    run->unaided = hs__pool_leaves_alone(run->pool, run->manner);
+    run->unaided = hs__pool_prefers_caller(run->pool, run->manner);
     run->manner = HS__SHARED;
 }
 

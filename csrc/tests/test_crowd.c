@@ -257,7 +257,7 @@ static void *sample_caller(void *context)
         hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
     const double first = crowd->alone.until;
     CHECK(first > before);
-    hs__crowd_end_together();
+    hs__crowd_note_workers();
     compute_for(0.03);
     hs__crowd_sample_thread(crowd, HS__CROWD_CALLER);
     CHECK(crowd->alone.until == first);
@@ -284,6 +284,19 @@ static void sampling_callers(void)
     const int started = !pthread_create(&thread, NULL, sample_caller, crowd);
     if (started) pthread_join(thread, NULL); /* one thread at a time counts checks */
     CHECK(started);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static void manners(void)
+{
+    static const struct {
+        double updates;
+        hs__manner manner;
+    } cases[] = {{0, HS__ALONE},    {10, HS__ALONE},   {11, HS__BRIEF},  {100, HS__BRIEF},
+                 {101, HS__MEDIUM}, {400, HS__MEDIUM}, {401, HS__SHARED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(hs__manner_for(cases[i].updates, 10, 100, 4) == cases[i].manner);
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
@@ -422,6 +435,7 @@ int main(void)
     asking_the_system();
     sampling();
     sampling_callers();
+    manners();
     elastic_pools();
     products();
     factorisations();

@@ -10,20 +10,20 @@
 
 /* By hand: a scheduler gives a thread turns of 1 to 10 ms.
  *   sampled   seconds between two samples of a thread
- *   brief     seconds of a sample that counts in any case; a longer one counts if the thread wanted
+ *   counted   seconds of a sample that counts in any case; a longer one counts if the thread wanted
  *             to run for half of it
  *   wanted    least seconds of a sample in which the thread wanted to run
  *   recent    age in seconds up to which a sample counts
  *   guessed   seconds between two guesses
  *   crowded   a pool is crowded if its workers wait for a larger share of the time
  *   alone     a caller that waits for a smaller one has a core of its own
- *   enough    a caller with this part of the cores of all workers is enough
+ *   part      of the cores of all workers with which a caller is enough
  *   tried     seconds for which this is tried
  *   averaged  seconds of a caller's times that count
  *   first, shortest, most  `patience` after a guess, after samples, and at most, in seconds; most is
  *             also how long the result of a trial holds */
-static const double sampled = 0.02, brief = 0.2, wanted = 0.002, recent = 0.2, guessed = 0.1;
-static const double crowded = 0.4, alone = 0.05, enough = 0.9, tried = 0.3, averaged = 1.0;
+static const double sampled = 0.02, counted = 0.2, wanted = 0.002, recent = 0.2, guessed = 0.1;
+static const double crowded = 0.4, alone = 0.05, part = 0.9, tried = 0.3, averaged = 1.0;
 static const double first = 0.1, shortest = 0.5, most = 8.0;
 
 static double load(const _Atomic double *x)
@@ -87,7 +87,7 @@ void hs__crowd_add(hs__crowd *crowd, int32_t worker, double now, double ran, dou
 
 static _Thread_local int with_workers; /* since the last sample */
 
-void hs__crowd_end_together(void) { with_workers = 1; }
+void hs__crowd_note_workers(void) { with_workers = 1; }
 
 /* A child has the times of its parent's thread until they are too old. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker)
@@ -99,7 +99,7 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker)
     if (length < sampled || !read_times(&ran_now, &waited_now)) return;
     const double more_ran = ran_now - ran, more_waited = waited_now - waited;
     const double seconds = more_ran + more_waited;
-    if (length < brief || seconds > 0.5 * length) {
+    if (length < counted || seconds > 0.5 * length) {
         if (more_ran < 0.0 || more_waited < 0.0 || seconds < wanted) return;
         if (worker >= 0 || !with_workers) hs__crowd_add(crowd, worker, now, more_ran, more_waited);
     }
@@ -237,7 +237,7 @@ int hs__crowd_caller_is_enough(hs__crowd *crowd, double now)
         store(&crowd->decided, 0.0);
         if (before) return 0;
     }
-    const double least = enough * load(&crowd->together);
+    const double least = part * load(&crowd->together);
     const double ran = load(&crowd->ran), seconds = ran + load(&crowd->waited);
     if (least > 1.0) return 0;
     if (seconds < tried) return 1;

@@ -47,9 +47,9 @@ enum { HS__CROWD_CALLER = -1 };
  * the pool or as HS__CROWD_CALLER. Does nothing within 20 ms of the thread's last sample. */
 void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
 
-/* Says that workers have computed for the calling thread, so that its next sample as
- * HS__CROWD_CALLER does not count. */
-void hs__crowd_end_together(void);
+/* Notes that workers have computed for the calling thread: its next sample as HS__CROWD_CALLER does
+ * not count. */
+void hs__crowd_note_workers(void);
 
 /* Returns whether the pool is crowded: its workers wait for a core for a large share of the time
  * that they want to run. A pool becomes crowded by the samples of two workers. It is no longer

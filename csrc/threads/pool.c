@@ -224,7 +224,7 @@ void hs__pool_keep_memory(hs_pool *pool, hs__memory memory)
 
 hs__drift *hs__pool_drift(hs_pool *pool) { return &pool->drift; }
 
-int hs__pool_leaves_alone(hs_pool *pool, hs__manner manner)
+int hs__pool_prefers_caller(hs_pool *pool, hs__manner manner)
 {
     if (pool->p == 1 || !atomic_load(&pool->elastic)) return 0;
     hs__crowd_sample_thread(&pool->crowd, HS__CROWD_CALLER);
@@ -382,7 +382,7 @@ void hs__pool_run(hs__lease *lease, hs__manner manner, hs__work *work, void (*le
         if (x.shared) withdraw_job(lease);
     }
     wait_for_all(&x);
-    hs__crowd_end_together();
+    hs__crowd_note_workers();
     if (own < 0) atomic_fetch_add(&lease->pool->busy, 1);
 }
 

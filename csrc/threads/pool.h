@@ -114,7 +114,7 @@ typedef enum hs__manner {
 
 /* Returns whether an HS__BRIEF or HS__MEDIUM job takes less time if its caller does it alone. Never
  * if the pool is not elastic. */
-int hs__pool_leaves_alone(hs_pool *pool, hs__manner manner);
+int hs__pool_prefers_caller(hs_pool *pool, hs__manner manner);
 
 /* Runs a job and returns when all parts have ended. HS__EACH and HS__LED need HS__EXCLUSIVE. While
  * the caller only waits, idle(job) is called at least every 20 ms. */
