@@ -21,7 +21,8 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Most modules of these packages are never imported: to compile all takes half of the installation.
-export PIP_NO_COMPILE = 1
+# This is how pip wants it: a false value sets an option that begins with "no".
+export PIP_NO_COMPILE = no
 # For commands that are silent for more than ten seconds.
 ELAPSED := exec $(PYTHON) tools/elapsed.py
 
@@ -39,6 +40,7 @@ test:
 	@HS_TEST_FEW=1 $(MAKE) --no-print-directory -j2 pytest ctest
 
 NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
+TESTED   := $(VENV)/installed-test$(if $(HS_TEST_FEW),,-all)
 
 # Tests have limits of their own; this one, of a whole run, is for what waits between them. Macs have no timeout.
 LIMIT ?= 1h
@@ -46,7 +48,7 @@ LIMITED := $(shell command -v timeout >/dev/null && echo timeout --verbose --for
 
 # Three processes for two cores, file by file in the order of tests/conftest.py: much of a test is
 # waiting, and none needs the machine for itself. A make that a test starts has jobs of its own.
-pytest: $(VENV)/installed-test
+pytest: $(TESTED)
 	MAKEFLAGS= $(LIMITED) $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(NOT_SLOW)
 
 # The tests in Python with another Python: the one of the system, where a newer one comes first in the path.
@@ -61,8 +63,8 @@ test-all:
 	@sh tools/test-all.sh "$(MAKE)" $(PYTHONS)
 
 # The newest packages that pip finds, of the tests and of what they need, in an environment that may have older ones.
-newest: $(VENV)/installed-test
-	$(BIN)/pip install -q --upgrade --upgrade-strategy eager -e '.[test]'
+newest: $(VENV)/installed-test-all
+	$(BIN)/pip install -q --upgrade --upgrade-strategy eager -e '.[test-all]'
 	@$(BIN)/python -V
 	@$(BIN)/pip list --format=freeze | grep -E '^(numpy|scipy|scikit-learn|pandas|h5py|joblib)=='
 
@@ -89,7 +91,7 @@ SANITIZED := tests/dropin/test_dropin_lapack.py tests/dropin/test_dropin_product
              tests/runners/test_pool.py tests/planners/test_product_layers.py tests/runners/test_star_run.py tests/runners/test_stencil.py tests/runners/test_sweep.py
 UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast or host or rings_and_divisions
 
-pytest-address: $(VENV)/installed-test build/ctest-address
+pytest-address: $(VENV)/installed-test-all build/ctest-address
 	@{ $(BIN)/cmake -S . -B build/ctest-address -DSKBUILD=ON -DPython_EXECUTABLE="$(abspath $(BIN))/python" && \
 	  $(BIN)/cmake --build build/ctest-address --target _hetsched hetsched_blas -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
 	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
@@ -98,7 +100,7 @@ pytest-address: $(VENV)/installed-test build/ctest-address
 	$(LIMITED) $(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile $(NOT_SLOW) -k "not ($(UNSANITIZED))" $(SANITIZED)
 
 # Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
-coverage: $(VENV)/installed-test
+coverage: $(VENV)/installed-test-all
 	$(BIN)/python tools/coverage.py
 
 SECONDS ?= 60
@@ -143,13 +145,13 @@ bench: $(VENV)/installed-test
 # The test suites of NumPy, SciPy and scikit-learn on hetsched's functions, and these, Octave's and R's with the drop-in library; for
 # nights. Its counts go into docs/peers.md. WIDTHS: folders with more libraries, for tests/peers/widths.py.
 WIDTHS ?=
-peers: $(VENV)/installed-test
+peers: $(VENV)/installed-test-all
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/widths.py --in $(WIDTHS) --write docs/peers.md
 
 # Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
-docs: $(VENV)/installed-test $(VENV)/installed-docs build/reproduction/reproduction.html
+docs: $(VENV)/installed-test-all $(VENV)/installed-docs build/reproduction/reproduction.html
 	@rm -rf build/docs docs/api/generated docs/auto_gallery docs/notebooks
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest -q tests/project/test_site.py tests/project/test_api.py
@@ -160,7 +162,7 @@ build/reproduction/reproduction.html: $(VENV)/installed-test $(wildcard hetsched
 	$(BIN)/hetsched reproduce -q all -o $@
 
 PYTHON_FILES := hetsched tests benchmarks examples tools $(wildcard docs/*.py)
-lint: $(VENV)/installed-test
+lint: $(VENV)/installed-lint $(BIN)/cmake
 	$(BIN)/lint-imports
 	$(BIN)/ruff check $(PYTHON_FILES) docs/gallery
 	$(BIN)/ruff format --check $(PYTHON_FILES)
@@ -192,7 +194,7 @@ $(MODULES): | $(BIN)/python
 	@touch $@
 
 # First, as the sanitized engines are built while the rest is installed.
-$(VENV)/installed-test: | $(BIN)/cmake test-system
+$(VENV)/installed-test $(VENV)/installed-test-all: | $(BIN)/cmake test-system
 $(BIN)/cmake: | $(BIN)/python
 	@$(ELAPSED) "installing CMake" "a few seconds" $(BIN)/pip install -q cmake
 

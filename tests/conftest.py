@@ -19,6 +19,8 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 # hundreds of programs, and compiling the package takes most of them longer than their work.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+import combinations
+
 import pytest
 from hypothesis import settings
 from inputs import many
@@ -92,9 +94,14 @@ def pytest_collection(session):
     gc.disable()
 
 
-def pytest_collection_modifyitems(items):
-    """The longest files first, so that at the end no process waits for the other: xdist takes the
-    files in this order."""
+def pytest_collection_modifyitems(config, items):
+    """Few of the combinations of parameters, in "make test". And the longest files first, so that
+    at the end no process waits for the other: xdist takes the files in this order."""
+    kept = many(items, combinations.each_value_twice(items))
+    if len(kept) < len(items):
+        chosen = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = kept
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 

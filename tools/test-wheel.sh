@@ -19,7 +19,7 @@ PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_DISABLE_PIP_VERSION_CHECK
 unset PYTHONPATH # would put others' packages before those of the environment
 "$python" -m venv "$work/venv"
-"$work/venv/bin/pip" install -q --only-binary=hetsched "${wheel}[test]"
+"$work/venv/bin/pip" install -q --only-binary=hetsched "${wheel}[test-all]"
 
 # The programs of this machine without its compilers; earlier folders of PATH come first.
 mkdir "$work/bin" "$work/tree"

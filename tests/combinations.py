@@ -1,0 +1,38 @@
+"""Fewer combinations of the parameters of a test."""
+
+from collections import Counter
+from collections.abc import Iterator
+from zlib import crc32
+
+import pytest
+
+
+def values_of(item: pytest.Item) -> Iterator[tuple]:
+    """What a test has from each `parametrize` of its function and its class, and from each fixture
+    with parameters. Names that one `parametrize` gives together are one value."""
+    params = dict(item.callspec.params)
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        if isinstance(names, str):
+            names = [name.strip() for name in names.split(",")]
+        yield tuple((name, id(params.pop(name))) for name in names)
+    for name, value in params.items():
+        yield ((name, id(value)),)
+
+
+def each_value_twice(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests that remain, in their order, if of all combinations of the parameters of a function
+    only enough are taken for each value to occur in two tests. The combinations are taken in the
+    order of a checksum of their names, which is always the same and pairs each value with several
+    others. A test with one parameter, or with none, remains. O(n log n)."""
+    kept = set()
+    met = Counter()
+    for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
+        if not hasattr(item, "callspec"):
+            kept.add(item)
+            continue
+        values = [(item.nodeid.partition("[")[0], *value) for value in values_of(item)]
+        if len(values) == 1 or any(met[value] < 2 for value in values):
+            kept.add(item)
+            met.update(values)
+    return [item for item in items if item in kept]
