@@ -1,4 +1,4 @@
-"""Fewer combinations of the parameters of a test."""
+"""Fewer combinations of the parameters of a test, in `make test`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,19 +20,23 @@ def values_of(item: pytest.Item) -> Iterator[tuple]:
         yield ((name, id(value)),)
 
 
-def each_value_twice(items: list[pytest.Item]) -> list[pytest.Item]:
+def few_of(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests that remain, in their order, if of all combinations of the parameters of a function
-    only enough are taken for each value to occur in two tests. The combinations are taken in the
-    order of a checksum of their names, which is always the same and pairs each value with several
-    others. A test with one parameter, or with none, remains. O(n log n)."""
+    only enough are taken for each value to occur in a test, and no more than its mark `few` says.
+    The combinations are taken in the order of a checksum of their names, which is always the same
+    and pairs each value with several others. A test without parameters remains. O(n log n)."""
     kept = set()
-    met = Counter()
+    met = set()
+    taken = Counter()
     for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
         if not hasattr(item, "callspec"):
             kept.add(item)
             continue
-        values = [(item.nodeid.partition("[")[0], *value) for value in values_of(item)]
-        if len(values) == 1 or any(met[value] < 2 for value in values):
+        function = item.nodeid.partition("[")[0]
+        values = {(function, *value) for value in values_of(item)}
+        mark = item.get_closest_marker("few")
+        if not values <= met and (mark is None or taken[function] < mark.args[0]):
             kept.add(item)
-            met.update(values)
+            met |= values
+            taken[function] += 1
     return [item for item in items if item in kept]

@@ -20,7 +20,6 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import combinations
-
 import pytest
 from hypothesis import settings
 from inputs import many
@@ -95,9 +94,9 @@ def pytest_collection(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Few of the combinations of parameters, in "make test". And the longest files first, so that
+    """Few combinations of parameters, in "make test". And the longest files first, so that
     at the end no process waits for the other: xdist takes the files in this order."""
-    kept = many(items, combinations.each_value_twice(items))
+    kept = many(items, combinations.few_of(items))
     if len(kept) < len(items):
         chosen = set(kept)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])

@@ -1067,6 +1067,7 @@ class TestOtherWorkers:
             hs.simulate(plan, platform)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_plans_that_are_not_checked_are_the_same(monkeypatch):
     """Planners make their plans unchecked: with the same fields, read-only, and an error where the

@@ -262,6 +262,7 @@ def test_tasks_are_no_flops(planner):
     assert planner(80, hs.Platform.star([3.0], unit=task)).unit == task
 
 
+@pytest.mark.slow
 def test_memory_does_not_change_the_unit():
     """Without a unit a platform is per gigaflop for products of elements; plan_product reads block
     updates."""

@@ -245,6 +245,7 @@ POOLS_AT_EVERY_STEP = """if True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_interrupts_at_every_step_of_a_constructor():
     """No thread is left. Those of a pool were, where the interrupt came between its making and its

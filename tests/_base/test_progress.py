@@ -33,6 +33,7 @@ def bars(monkeypatch):
     return made
 
 
+@pytest.mark.few(6)
 @every
 def test_a_function_hears_of_the_end(call, bars):
     seen = []
@@ -44,6 +45,7 @@ def test_a_function_hears_of_the_end(call, bars):
     assert not bars
 
 
+@pytest.mark.few(6)
 @every
 def test_true_is_a_bar(call, bars):
     call(True)
@@ -52,6 +54,7 @@ def test_true_is_a_bar(call, bars):
     assert bar.closed
 
 
+@pytest.mark.few(6)
 @every
 @pytest.mark.parametrize("nothing", [None, False])
 def test_nothing(call, bars, nothing, capsys):
@@ -69,6 +72,7 @@ def test_others_are_refused(call, value):
         call(value)
 
 
+@pytest.mark.few(6)
 @every
 def test_what_it_raises_is_raised(call):
     def stop(fraction):

@@ -196,6 +196,7 @@ FLAVOURS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", many(FLAVOURS, FLAVOURS[::3]))
 def test_debians_flavours(find, tmp_path, name):
     version = "2.1" if "64" in name else "0.9.0"
@@ -205,6 +206,7 @@ def test_debians_flavours(find, tmp_path, name):
     assert find(tmp_path) == (version, f"{name.split('-')[0]}.h", f"{library}{flags}")
 
 
+@pytest.mark.slow
 def test_the_best_of_several_flavours(find, tmp_path):
     for name in reversed(FLAVOURS):
         library = write_flavour(tmp_path, name)
@@ -212,6 +214,7 @@ def test_the_best_of_several_flavours(find, tmp_path):
     assert "blis-pthread" in str(library)
 
 
+@pytest.mark.slow
 def test_its_own_install(find, tmp_path):
     write_header(tmp_path / "include" / "blis" / "blis.h", "1.1")
     shared, static = tmp_path / "lib" / "libblis.so", tmp_path / "lib" / "libblis.a"
@@ -238,6 +241,7 @@ def test_pkg_config_alone_knows(find, tmp_path):
     assert find(empty) is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("header", "library"), [("1.1", "2.1"), ("0.9.0", "1.1"), ("1.1", "0.9.0"), ("0.8.1", "0.8.1")]
 )
@@ -341,6 +345,7 @@ def build_engine(path, version, *flags, main=MAIN):
     return path / "main"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.9.0", "1.1"])
 def test_the_library_is_replaced_after_the_build(tmp_path, version):
     """Two releases share the name libblis.so.4 but not their structures."""
@@ -357,6 +362,7 @@ def test_the_library_is_replaced_after_the_build(tmp_path, version):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "shown"), [("0.9.0", "3"), ("1.1", "3"), ("2.1", "skx")])
 def test_the_environment_is_left_where_it_is(tmp_path, monkeypatch, version, shown):
     """getenv of another thread may be reading it; BLIS sees the set for as long as it initialises
@@ -370,6 +376,7 @@ def test_the_environment_is_left_where_it_is(tmp_path, monkeypatch, version, sho
     assert run(engine) == "init 7|blis|7|0 changes, same"
 
 
+@pytest.mark.slow
 def test_a_blis_without_avx512(tmp_path, monkeypatch):
     monkeypatch.delenv("BLIS_ARCH_TYPE", raising=False)
     engine = build_engine(tmp_path, "1.1")

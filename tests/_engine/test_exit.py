@@ -16,6 +16,7 @@ PLANS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_calls_have_ended_before_the_interpreter(plan):
     program = f"""

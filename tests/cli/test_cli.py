@@ -353,6 +353,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
             assert run.makespan > run.ideal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [1, 9])
 def test_demo_on_a_host_that_falls_behind(tmp_path, capsys, monkeypatch, late):
     """It tries again with slower workers. If that does not help it says so, and no ratio."""
@@ -623,6 +624,7 @@ def test_errors_of_plans(files, capsys, arguments, words):
     assert listing() == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", ["distribute", "partition", "plan", "simulate"])
 def test_the_examples_of_the_help_work(files, capsys, command):
     pytest.importorskip("matplotlib")

@@ -38,6 +38,7 @@ def test_times_are_printed_and_written(tmp_path, capsys):
     assert all(t > 0 for own in content["seconds"].values() for t in own.values())
 
 
+@pytest.mark.slow
 def test_two_files_are_compared(tmp_path, capsys):
     file = tmp_path / "a.json"
     assert cli.main([*SHORT, "-q", "-o", str(file)]) == 0

@@ -99,6 +99,7 @@ class TestEncodings:
         assert b"internal error" not in err.buffer.getvalue()
         return out.buffer.getvalue().decode(encoding), err.buffer.getvalue().decode(encoding)
 
+    @pytest.mark.few(9)
     @pytest.mark.parametrize(
         ("encoding", "command"),
         [
@@ -217,6 +218,7 @@ class TestHandler:
         with pytest.raises(UnicodeDecodeError):
             b"\xff".decode("ascii", streams._HANDLER)
 
+    @pytest.mark.slow
     def test_every_character_that_hetsched_prints(self):
         """Of the strings of its sources, docstrings not among them."""
         printed = set()
@@ -257,6 +259,7 @@ def program(command, **environment):
 class TestStreams:
     PLAN = "distribute 78 3 5 8"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", [f"{PLAN} -o p.json", "--help"])
     def test_full(self, lab, command):
         done = program(f"H {command} >/dev/full")
@@ -266,6 +269,7 @@ class TestStreams:
         )
         assert "-o" not in command or hs.Plan.load("p.json").counts.sum() == 78
 
+    @pytest.mark.slow
     def test_full_and_without_a_buffer(self, lab):
         done = program(f"H {self.PLAN} -o p.json >/dev/full", PYTHONUNBUFFERED="1")
         assert (done.returncode, done.stderr) == (1, b"hetsched: No space left on device\n")
@@ -277,10 +281,12 @@ class TestStreams:
         assert hs.Plan.load("p.json").counts.sum() == 78
         assert program("H distribute 78 -3 2>&-; echo $?").stdout == b"1\n"
 
+    @pytest.mark.slow
     def test_errors_that_cannot_be_said(self, lab):
         assert program("H distribute 78 -3 2>/dev/full").returncode == 1
         assert program("H distribute 78 x 2>/dev/full").returncode == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", ["--help", "distribute 9999 $(seq 1 3000) --json"])
     def test_a_reader_that_has_gone(self, lab, command):
         done = program(f"H {command} | true; echo ${{PIPESTATUS[0]}}")
@@ -290,6 +296,7 @@ class TestStreams:
 class TestLocale:
     """A locale of ASCII."""
 
+    @pytest.mark.slow
     def test_names_and_files(self, lab):
         """Files are in UTF-8, names from the command line among them."""
         done = program(
@@ -301,6 +308,7 @@ class TestLocale:
         assert hs.Platform.load("all.toml").names[0] == f"\u00e4/{NAMES[0]}"
         assert hs.Plan.load("\u00e4.json").names[0] == f"\u00e4/{NAMES[0]}"
 
+    @pytest.mark.slow
     def test_quiet(self, lab):
         done = program("H distribute 78 --platform lab.toml -q", **ASCII)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

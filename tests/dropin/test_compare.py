@@ -57,6 +57,7 @@ def compared(*command, turns=2, stdin=None):
     )
 
 
+@pytest.mark.slow
 def test_table_and_outputs():
     program = "import numpy as np; a = np.ones((300, 300)); print((a @ a).sum())"
     done = compared(sys.executable, "-c", program, turns=3)
@@ -71,6 +72,7 @@ def test_table_and_outputs():
     ]
 
 
+@pytest.mark.slow
 def test_each_run_reads_the_same_file(tmp_path):
     path = tmp_path / "numbers"
     path.write_text("skipped\n1 2\n3\n")
@@ -96,6 +98,7 @@ def test_other_input_is_empty():
     assert b"Output with and without: the same." in out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("end", "status", "words"), [("exit 3", 3, "status 3"), ("kill -TERM $$", -15, "signal 15")]
 )
@@ -112,6 +115,7 @@ def test_a_program_that_fails_with_hetsched_only():
     assert "a run with hetsched ended with status 4" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("turns", ["0", "-1"])
 def test_refused(turns):
     done = compared("true", turns=turns)

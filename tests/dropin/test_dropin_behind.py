@@ -59,6 +59,7 @@ def noted(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("kind", ["OPENBLAS", "MKL", "BLIS", "FLEXIBLAS"])
 def test_a_library_that_can_be_told(noted, kind):
@@ -163,6 +164,7 @@ print(told())
 """
 
 
+@pytest.mark.slow
 def test_a_call_that_is_left_by_longjmp():
     """What f2py does if the function that gees calls raises an exception."""
     pytest.importorskip("threadpoolctl")

@@ -68,6 +68,7 @@ def test_the_programs_own_status(status):
     assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
 
 
+@pytest.mark.slow
 def test_arguments_are_passed_on_as_they_are():
     words = ["--threads", "3", "--", "-x", "", "a b", "--report", "*", "$HOME"]
     done = exec_(sys.executable, "-c", "import sys; print(sys.argv[1:])", *words)
@@ -192,6 +193,7 @@ def from_folder(folder, *words, **changes):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", many(PATHS, PATHS[1:]))
 def test_an_installation_of_any_path(installations, name):
     folder = installations(name)
@@ -207,6 +209,7 @@ def test_an_installation_of_any_path(installations, name):
     ]
 
 
+@pytest.mark.slow
 def test_a_link_is_made_once_and_mended(installations, tmp_path):
     folder = installations("a b")
     assert from_folder(folder, "--", "true").returncode == 0
@@ -223,6 +226,7 @@ def test_a_link_is_made_once_and_mended(installations, tmp_path):
     assert kept.keep_link(folder) != kept.keep_link(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_users_own_preload_stays(installations):
     folder = installations("a b")
     program = "import os; print(os.environ['LD_PRELOAD'])"
@@ -232,6 +236,7 @@ def test_the_users_own_preload_stays(installations):
     assert done.stdout.strip().endswith("/libhetsched_blas.so:/nowhere/x.so /nowhere/y.so")
 
 
+@pytest.mark.slow
 def test_by_its_real_path(installations, tmp_path):
     """Where only the way to it has a space, there is a path without a link of ours."""
     folder = installations("plain")
@@ -241,6 +246,7 @@ def test_by_its_real_path(installations, tmp_path):
     assert not Path(os.environ["XDG_CACHE_HOME"], "hetsched").exists()
 
 
+@pytest.mark.slow
 def test_no_path_names_the_library(installations, tmp_path):
     folder = installations("a b")
     refused = {
@@ -260,6 +266,7 @@ def test_no_path_names_the_library(installations, tmp_path):
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "fault", many(["missing", "empty", "cut short", "another machine's"], ["missing", "cut short"])
 )
@@ -295,6 +302,7 @@ def test_without_a_process_beside_it(monkeypatch):
     assert dropin.environment(given={})["LD_PRELOAD"] == str(dropin.library())
 
 
+@pytest.mark.slow
 def test_a_relative_installation(installations, tmp_path):
     folder = installations("plain")
     program = (
@@ -342,6 +350,7 @@ def test_measure_blas(monkeypatch, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_each_function_is_measured():
     sizes = (
         "import hetsched.machine.least as least; least._SIZES = (2, 3, 4);"

@@ -88,6 +88,7 @@ _ONE_BLOCK = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", many("sdcz", "d"))
 def test_lapack(letter, tmp_path):
     """With one of the programs' block sizes, which are LAPACK's own matter: each repeats all
@@ -157,6 +158,7 @@ _EIGENVALUES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("letter", many("sdcz", "d"))
 @pytest.mark.parametrize("name", many(list(_EIGENVALUES), ["sep", "svd", "{letter}sg"]))
 @pytest.mark.parametrize("orders", many(["small", "large"], ["small"]))

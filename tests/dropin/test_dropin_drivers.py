@@ -120,6 +120,7 @@ print("right")
 """
 
 
+@pytest.mark.slow
 def test_results_of_numpy_and_scipy():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", RESULTS],

@@ -53,6 +53,7 @@ def is_inside(found):
 # ---- launchers -----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @needs_taskset
 @pytest.mark.parametrize("cpus", [(ONE,), (OTHER,)], ids=str)
 def test_taskset(cpus):
@@ -113,6 +114,7 @@ def test_mpiexec(binding):
         assert [each[0] for each in found] == [sorted(os.sched_getaffinity(0))] * 2
 
 
+@pytest.mark.slow
 def test_exec_itself():
     """The cpus of exec's own mask, of which the program has the other half."""
     code = f"from dropin_masks import *\n{LOOK}"
@@ -154,6 +156,7 @@ CHANGE = {
 }
 
 
+@pytest.mark.few(1)
 @needs_taskset
 @pytest.mark.parametrize("how", CHANGE)
 def test_a_mask_that_changes_while_the_program_runs(how):
@@ -190,6 +193,7 @@ for cpu in {CPUS}:
     assert all(map(is_inside, found))
 
 
+@pytest.mark.slow
 def test_threads_of_different_masks_at_once():
     code = f"""
 import threading
@@ -251,6 +255,7 @@ tell(found)
     assert results(code) == [[2, 1, 2, 1, 1, 1, 1, 2]]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("changes", "count"),
     [
@@ -284,6 +289,7 @@ tell(found)
     assert results(code, **blocks) == [[2, 1, 2]]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("named", ["60000,60001,60002", None])
 def test_none_of_the_named_places_is_there(named):
     """One cpu of each core of the mask, at most as many as were named."""
@@ -308,6 +314,7 @@ def runtime(request):
     return request.param
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("binding", "first"),
     many(
@@ -326,6 +333,7 @@ def test_threads_that_openmp_binds(runtime, binding, first):
         assert (workers, count) == ([[ONE], [OTHER]], 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("by", "narrowed"),
     many(
@@ -392,6 +400,7 @@ def refusing(tmp_path_factory):
     return folder / "librefusing.so"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("left", "workers"), [(1, 0), (2, 2), (-1, 4), *many([(0, 0), (3, 3), (4, 4)], [])]
 )

@@ -52,6 +52,7 @@ def taken(text):
     return {name for name, row in calls.table(text).items() if row["taken"]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -88,6 +89,7 @@ def test_sizes_for_one_thread():
         assert [name for name in ROUTINES if name in found] == expected, least
 
 
+@pytest.mark.slow
 @two_cores
 def test_sizes_for_several_threads():
     for least, expected in {"inf,alone=0": [], "0,alone=inf": [*ROUTINES]}.items():
@@ -112,6 +114,7 @@ for shape in (60, 50), (50, 50), (50, 60):
 """
 
 
+@pytest.mark.slow
 def test_shapes_that_need_several_workers():
     """Few right-hand sides, and the LU factorisation of tall matrices."""
     _, said = ran(SHAPES, OPENBLAS_NUM_THREADS="1")
@@ -139,6 +142,7 @@ for n, cols in (30, 2000), (200, 200), (300, 1500):
 """
 
 
+@pytest.mark.slow
 def test_a_small_triangle_stays_small_on_one_thread():
     """However many right-hand sides there are."""
     _, said = ran(SOLVES, OPENBLAS_NUM_THREADS="1", HETSCHED_BLAS_LEAST="5e5")
@@ -234,6 +238,7 @@ for dtype in map(np.dtype, sys.argv[1:]):
 """
 
 
+@pytest.mark.slow
 @two_cores
 def test_the_bits_of_a_deterministic_pool():
     one, two = sorted(os.sched_getaffinity(0))[:2]
@@ -320,6 +325,7 @@ FORKED_OR_THREADS = many(
 )
 
 
+@pytest.mark.few(3)
 @two_cores
 @pytest.mark.parametrize(
     ("how", "limited", "before"),

@@ -97,6 +97,7 @@ def test_the_results_of_numpy_and_where_its_calls_went(tmp_path):
 ONE = "import numpy as np; a = np.ones((90, 90)); assert (a @ a == 90).all()"
 
 
+@pytest.mark.slow
 def test_nothing_is_said_unasked():
     assert ran(ONE, report=False) == ("", "")
     assert ran(ONE, HETSCHED_BLAS_REPORT="0") == ("", "")
@@ -110,6 +111,7 @@ def test_the_table_is_on_stderr_and_of_this_process():
     assert ran("import numpy")[1] == ""  # no call, no table
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("word", ["off", "0"])
 def test_off(word):
     assert calls.table(ran(ONE, HETSCHED_BLAS=word)[1])["dgemm"]["taken"] == 0
@@ -127,6 +129,7 @@ def test_small_calls():
     assert (counted["dgemm"]["small"], counted["sgemm"]["taken"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_one_thread_of_the_library_behind():
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         changes = {"OPENBLAS_NUM_THREADS": None, name: "1"}
@@ -148,6 +151,7 @@ def test_threadpoolctl():
     assert (counted["taken"], counted["1-thread"]) == (2, 2)
 
 
+@pytest.mark.slow
 @two_cores
 def test_numpy_and_scipy_in_one_process():
     out, said = ran("""
@@ -201,6 +205,7 @@ def test_usual_calls_are_taken_by_every_name():
             assert counted[name] == {**by_fate, "taken": widths}, name
 
 
+@pytest.mark.slow
 def test_bad_arguments_are_told_as_lapack_tells_them():
     program = (
         "import sys, numpy, scipy.linalg, dropin_calls; dropin_calls.bad_arguments(sys.argv[1] =="
@@ -217,6 +222,7 @@ def test_bad_arguments_are_told_as_lapack_tells_them():
 # ---- threads, forks, signals ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @two_cores
 def test_many_threads_at_once():
     out, said = ran("""
@@ -262,6 +268,7 @@ print(codes)
     assert out == f"{[0] * 12}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
 def test_forks_while_other_threads_hold_the_lock_of_the_loader(tmp_path):
     """The child has no such thread, and would wait for the lock for ever."""
@@ -294,6 +301,7 @@ print(codes)
     assert out == f"{[0] * 5}\n"
 
 
+@pytest.mark.slow
 def test_a_fork_pool_and_a_new_program():
     out, said = ran("""
 import multiprocessing, subprocess, sys
@@ -341,6 +349,7 @@ print(sum(wrong), all(handled))
     assert out == "0 True\n"
 
 
+@pytest.mark.slow
 def test_the_library_is_never_unloaded():
     out, _ = ran(
         """
@@ -362,6 +371,7 @@ print("here")
     assert out == "here\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -415,6 +425,7 @@ print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), x[0].round(3))
 """
 
 
+@pytest.mark.few(3)
 @two_cores
 @pytest.mark.parametrize(
     ("of", "blocks", "found"),

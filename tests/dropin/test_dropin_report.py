@@ -123,6 +123,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_record_is_kept_however_the_process_ends(ending, tmp_path):
     program = f"""
@@ -152,6 +153,7 @@ os.waitpid(child, 0)
     assert ("ended by a signal" in text) == (not by_itself)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pools_of_multiprocessing(method, tmp_path):
     folder = tmp_path / "records"
@@ -180,6 +182,7 @@ if __name__ == "__main__":
     assert counted(dropin.report(folder)) == {pid: worked.count(pid) for pid in worked}
 
 
+@pytest.mark.slow
 def test_no_call_of_several_threads_is_lost(tmp_path):
     """Each thread calls the library without Python's lock."""
     if not calls.behind("wheel64") and not calls.behind("wheel32"):
@@ -235,6 +238,7 @@ def test_a_record_can_be_read_whatever_the_umask(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["missing", "a file", "not writable", "a long name"])
 def test_a_program_runs_on_without_its_records(where, tmp_path):
     (tmp_path / "a file").write_text("")
@@ -421,6 +425,7 @@ def test_exec_reports_that_there_was_no_call():
     assert done.stderr == "hetsched: no call of BLAS or LAPACK was seen\n"
 
 
+@pytest.mark.slow
 def test_records_are_kept_and_printed_later(tmp_path):
     done = exec_("--records", str(tmp_path), "--least", "inf", sys.executable, "-c", TWO)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -432,6 +437,7 @@ def test_records_are_kept_and_printed_later(tmp_path):
     assert (done.returncode, "--records must name a directory" in done.stderr) == (1, True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("status", many([0, 1, 7, 130, 255], [0, 255]))
 def test_the_status_of_a_program_with_a_report(status):
     done = exec_("--report", sys.executable, "-c", f"raise SystemExit({status})")
@@ -439,6 +445,7 @@ def test_the_status_of_a_program_with_a_report(status):
 
 
 # SIGABRT would leave a core, and Python ignores SIGPIPE
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "number",
     many(
@@ -466,6 +473,7 @@ def test_input_and_output_are_those_of_a_program_with_a_report():
     assert done.stdout == given
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [[], ["--report"]])
 def test_a_program_has_the_usual_action_for_a_broken_pipe(words):
     """Python itself ignores it, and a new program would inherit that."""
@@ -537,6 +545,7 @@ def test_ctrl_c_reaches_the_program_once(waiting):
     assert said == "hetsched: no call of BLAS or LAPACK was seen\n"
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_left_to_the_terminal(waiting):
     """It sends one to the program, too."""
     process = waiting()
@@ -546,6 +555,7 @@ def test_an_interrupt_is_left_to_the_terminal(waiting):
     assert (out, process.returncode) == (f"{int(signal.SIGTERM)}\n", 3)
 
 
+@pytest.mark.slow
 def test_signals_that_were_ignored_stay_ignored(waiting):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -559,6 +569,7 @@ def test_signals_that_were_ignored_stay_ignored(waiting):
     assert (out, process.returncode) == (f"{int(signal.SIGTERM)}\n", 3)
 
 
+@pytest.mark.slow
 def test_the_status_is_not_lost_where_ends_of_children_are_ignored(waiting):
     process = waiting(lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     process.send_signal(signal.SIGTERM)
@@ -631,6 +642,7 @@ for turn in range(5):
     ]
 
 
+@pytest.mark.slow
 def test_a_call_that_is_taken_is_explained():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("on one core no call is taken")
@@ -680,6 +692,7 @@ def test_explaining_to_a_pipe_that_is_closed_ends_no_program():
     os.close(write)
 
 
+@pytest.mark.slow
 def test_text_for_a_file_that_is_as_long_as_allowed_ends_no_program(tmp_path):
     program = """
 import resource, signal
@@ -697,6 +710,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
         assert done.returncode == 0, name
 
 
+@pytest.mark.slow
 def test_a_file_in_the_place_of_a_closed_standard_error_gets_no_text(tmp_path):
     """The first file that such a program opens has the number of stderr."""
     path = tmp_path / "data"

@@ -206,6 +206,7 @@ def check_pair(lapack, letter, routine, kind, job, triangle, a, b, extra):
         check_vectors(kind, a, b, w, A.values, letter)
 
 
+@pytest.mark.slow
 @given(
     data=st.data(),
     letter=letters,
@@ -329,6 +330,7 @@ def test_singular_values_and_vectors(ours, data, letter, routine, m, n, seed):
     check_svd(lapack_of(data, ours), letter, routine, jobs, a, data.draw(more))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("shape", "letter"),
     [
@@ -618,6 +620,7 @@ for call in np.linalg.eigvalsh, np.linalg.svd:
         assert (counted[name]["taken"], counted[name]["refused"]) == (0, 1)
 
 
+@pytest.mark.slow
 @two_cores
 def test_threads_and_forks():
     """Several threads at once, and a child that decomposes with workers of its own."""

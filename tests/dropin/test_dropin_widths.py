@@ -119,6 +119,7 @@ def each(fate, turns=1, **others):
 # ---- one library ---------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("bits", "linked", "name"),
     many(
@@ -152,6 +153,7 @@ SILENT = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("bits", "words", "refused"),
     many(
@@ -171,6 +173,7 @@ def test_a_library_that_does_not_tell(build, bits, words, refused):
         }, name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bits", INTEGERS)
 @pytest.mark.parametrize(
     ("words", "told"), [([], True), (["-DWITHOUT_ISAMAX", "-DWITHOUT_ILAVER"], False)]
@@ -184,6 +187,7 @@ def test_names_that_tell_the_width(build, bits, words, told):
     assert ran([program]) == (["0 0"], each("taken" if bits == 64 else "refused", 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_lapack_beside_its_blas(build, bits):
     """Each with functions of its own: the LAPACK is asked by ilaver, or by the isamax of the
@@ -204,6 +208,7 @@ def test_a_lapack_beside_its_blas(build, bits):
         assert ran([program]) == (["0 0"], each("taken", 2))
 
 
+@pytest.mark.slow
 def test_each_library_is_asked_once(pairs):
     program = """
 modules = [load(path) for path in sys.argv[1::2]]
@@ -235,6 +240,7 @@ def test_two_modules_with_libraries_of_their_own(pairs, order):
     assert counted == each("small", 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_program_and_a_module(build, pairs, bits):
     """The program is linked with one width, and loads a module with the other. For the loader the
@@ -257,6 +263,7 @@ int main(int count, char **words)
     assert ran([program, pairs[96 - bits][0]]) == (["0 0", "0 0"], each("taken", 2))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_library_in_the_global_scope(build, pairs, bits):
     """A module that is linked with none."""
@@ -277,6 +284,7 @@ print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[
     assert out == ["0", "[0, 5]"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("first", ["ours", "copy"])
 def test_two_copies_of_the_drop_in_library(build, pairs, first):
     """As of two installations, one of which runs the other's `hetsched exec`: they do not call each
@@ -336,6 +344,7 @@ print(found)
     assert counted == each("taken", 2 * len(copies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_behind_a_library_that_chooses_another(build, bits):
     """As the one that is chosen, and before it. It has the same names, and calls them of the
@@ -473,6 +482,7 @@ def plain64(build):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_each_function(build, bits):
     """Results, pivots and info are those of the library alone."""

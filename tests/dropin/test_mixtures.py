@@ -35,6 +35,7 @@ def test_a_short_mixture(number):
     assert " 1 rounds, " in out.getvalue()
 
 
+@pytest.mark.slow
 @linux
 def test_everything_at_once():
     """Actions of all kinds, with small calls whose bits are compared."""

@@ -207,6 +207,7 @@ def create(kind, layout, values=None):
         file["after"] = np.ones(100)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", [*PLAIN, *OTHERS])
 def test_real_numbers(name):
     values = A.astype(np.int16) if name == "enum" else np.abs(A) if name[0] == "U" else A

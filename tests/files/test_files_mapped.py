@@ -102,6 +102,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_file_of_that_name(change, mode):
@@ -202,6 +203,7 @@ MADE = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
 @pytest.mark.parametrize("make", MADE)
 def test_ways_to_map(make, mode):
@@ -331,6 +333,7 @@ def test_an_output_that_was_cut_short(size):
         hs.matmul_files(A, np.eye(A.shape[1]), out, memory="16M")
 
 
+@pytest.mark.slow
 def test_interrupted_products_go_on(monkeypatch):
     """The journal knows the operand again, mapped in another process or read from the file of that
     name."""

@@ -210,6 +210,7 @@ def test_numbers_beside_objects(order, compressed):
         read("a.mat")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", NUMERIC)
 @pytest.mark.parametrize("imaginary", [False, True])
 def test_classes(kind, imaginary):

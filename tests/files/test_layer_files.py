@@ -209,6 +209,7 @@ with hs.Pool(hs.Platform.star([100.0, 100.0]), emulate=True) as pool:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_peak_memory(tmp_path):
     """With less private memory than a layer, or C, takes: enough for layers in files, too little
     without."""

@@ -312,6 +312,7 @@ def test_less_memory_is_refused(pair, monkeypatch):
     finish(memory, want)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "change", ["input", "dtype", "alpha", "no partial", "short partial", "old journal"]
 )
@@ -373,6 +374,7 @@ def stop_when_one_is_done(_):
         raise Stop
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("how", "kind"),
     many(
@@ -404,6 +406,7 @@ def test_replaced_inputs_are_noticed(pair, monkeypatch, how, kind):
         assert done.resumed == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("how", ["touched", "restored", "chmod", "linked", "not yet read"])
 def test_inputs_of_the_same_content_are_the_same(pair, monkeypatch, how):
     """As far as they have been read."""
@@ -476,6 +479,7 @@ def test_damaged_tiles_are_computed_again(pair, monkeypatch):
     finish(memory, want)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("place", "out"),
     many(
@@ -513,6 +517,7 @@ def test_a_file_that_is_no_journal_is_kept(pair, content):
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy.journal"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("old", "calls"),
     many(
@@ -543,6 +548,7 @@ def test_killed_while_it_begins(pair, monkeypatch, old, calls):
     finish(memory, want)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_a_torn_line_does_not_count(pair, monkeypatch, cut):
     want, memory = pair
@@ -594,6 +600,7 @@ def test_input_changed_meanwhile(pair, monkeypatch):
     assert not os.path.exists("C.npy")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", REPLACED)
 def test_input_replaced_meanwhile(pair, how, monkeypatch):
     """With the times of the old one."""
@@ -614,6 +621,7 @@ def test_input_replaced_meanwhile(pair, how, monkeypatch):
     assert not os.path.exists("C.npy")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("function", ["pwrite", "write"])
 def test_disk_full_in_the_middle(pair, monkeypatch, function):
     """What is done is kept, of the tiles as of the journal."""
@@ -657,6 +665,7 @@ def test_disk_full_at_the_start(pair, monkeypatch, how):
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("function", ["preadv", "pwrite"])
 def test_failing_disk(pair, monkeypatch, function):
     """An error on the other threads is raised, and nothing hangs."""
@@ -791,6 +800,7 @@ def test_interrupted_command():
     np.testing.assert_allclose(np.load("C.npy"), A @ A, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
 @pytest.mark.parametrize("kind", ["npy", *many(["converted", "map"], [])])
 def test_peak_memory(kind):

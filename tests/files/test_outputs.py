@@ -173,6 +173,7 @@ def test_complete_studies_are_read_where_they_cannot_be_written():
     assert hs.study(lambda x: x, {"x": [1]}, path="C.csv")["value"].tolist() == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
 @pytest.mark.parametrize("place", ["the same file system", "another file system"])
 def test_a_bind_mount(place):

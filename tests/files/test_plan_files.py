@@ -883,6 +883,7 @@ def test_a_star_run_has_room_for_its_log():
         pool_of(3).run(short, a, b)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", range(many(4, 2)))
 def test_changed_fields(part):
     found = Counter()

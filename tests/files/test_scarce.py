@@ -82,6 +82,7 @@ PLACES = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("resumed", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_call_that_finds_no_memory_leaves_the_output(operands, monkeypatch, place, resumed):

@@ -163,6 +163,7 @@ def refused(read, path):
     return error is not None
 
 
+@pytest.mark.few(4)
 @pytest.mark.filterwarnings("ignore:.*invalid escape")  # NumPy evaluates headers
 @pytest.mark.parametrize("name", KINDS)
 def test_damaged(tmp_path, name):

@@ -459,6 +459,7 @@ def test_a_pool_of_domains_computes_what_scipy_does(describe, dtype):
         assert np.abs(q.conj().T @ q - np.eye(n)).max() < limit
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("call", ["pool.matmul(a, a)", "pool.lu_factor(a, check_finite=False)"])
 def test_ctrl_c_on_several_domains(describe, call):
     describe(TWO)

@@ -75,6 +75,7 @@ def test_the_shared_pool_has_the_cpus_of_the_mask():
         assert found == [[cpu] for cpu in mask_]
 
 
+@pytest.mark.few(1)
 @linux
 @needs_two
 @pytest.mark.parametrize("pool", ["hs.Pool(2)", "hs.Pool(hs.Platform.star([1, 2]))", "hs.Pool()"])
@@ -87,6 +88,7 @@ def test_an_explicit_pool_keeps_its_workers_and_follows_the_mask(pool):
         assert found == ([[cpu] for cpu in mask_] if len(mask_) == 2 else [mask_] * 2)
 
 
+@pytest.mark.few(2)
 @linux
 @needs_two
 @pytest.mark.parametrize(
@@ -111,6 +113,7 @@ def test_no_worker_stays_outside_the_mask(setup):
         assert all(set(cpus) <= set(mask_) for cpus in found)
 
 
+@pytest.mark.slow
 @linux
 @needs_two
 def test_threads_with_masks_of_their_own():
@@ -130,6 +133,7 @@ tell(len(done))
     assert results(code) == [3]
 
 
+@pytest.mark.slow
 @linux
 @needs_two
 @pytest.mark.parametrize(
@@ -187,6 +191,7 @@ def runtime(request):
     return request.param
 
 
+@pytest.mark.few(2)
 @linux
 @needs_two
 @pytest.mark.parametrize("binding", BINDINGS, ids=lambda x: "+".join(x))
@@ -211,6 +216,7 @@ tell([hs.topology().cpus, pinned, unpinned, os.sched_getaffinity(0) == bound])
     assert stays
 
 
+@pytest.mark.few(1)
 @linux
 @needs_two
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="there is no taskset")
@@ -338,6 +344,7 @@ except RuntimeError:
     assert "RLIMIT_NPROC" in error
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("left", [0, 2])
 def test_threads_that_the_engine_does_not_get(tmp_path, left):

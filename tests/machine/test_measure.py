@@ -458,6 +458,7 @@ class TestCache:
         assert len(machine.calls) == 2 * calls
         assert recent(topology()) == first
 
+    @pytest.mark.few(6)
     @pytest.mark.parametrize(
         "change",
         [

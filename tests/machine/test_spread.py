@@ -54,6 +54,7 @@ def test_sites_are_the_domains(host):
     assert all(site.cores == len(site.cpus) for site in found)
 
 
+@pytest.mark.few(1)
 def test_processes_that_start_together_spread(host):
     """Their workers overlap no more than those of processes that each take a random domain."""
     draw = random.Random(7)
@@ -83,6 +84,7 @@ def test_processes_that_see_the_load_do_not_overlap(host):
             free = [left - n for n, left in zip(chosen, free, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", many(HOSTS, HOSTS[:1]), indirect=True, ids=str)
 def test_each_process_chooses_anew(host):
     code = (
@@ -98,6 +100,7 @@ def test_each_process_chooses_anew(host):
     assert len(found) > 1  # all eight the same: once in 4^7 runs or less
 
 
+@pytest.mark.few(1)
 def test_forked_children_choose_anew(host):
     found = set()
     for _ in range(12):

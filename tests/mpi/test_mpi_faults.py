@@ -202,6 +202,7 @@ def run(monkeypatch, pools, call, root, fault):
 OWN = mpi_fake.Messages
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(many(50, 1)))
 @pytest.mark.parametrize("call", CALLS)
 def test_a_rank_that_hangs(monkeypatch, pools, call, seed):
@@ -217,6 +218,7 @@ def test_a_rank_that_hangs(monkeypatch, pools, call, seed):
         assert f"rank {rank} has not answered for" in str(found[other])
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(many(50, 3)))
 @pytest.mark.parametrize("call", CALLS)
 def test_a_rank_that_fails(monkeypatch, pools, call, seed):

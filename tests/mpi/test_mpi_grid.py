@@ -268,6 +268,7 @@ def residual(a, lu, piv):
     return np.abs(a @ x - b).max() / (eps("float64") * norms * len(a))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["cyclic", "any"])
 def test_growth_is_about_that_of_partial_pivoting(which):
     n, block, size = 256, 16, 4

@@ -46,6 +46,7 @@ def residual(a, x, b):
     return np.abs(a @ x - b).max() / (2.0**-53 * norm * len(b))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("which", linpack.MAPS)
 @pytest.mark.parametrize(
     "n", [1, *many([2, BLOCK - 1, BLOCK], []), BLOCK + 1, *many([3 * BLOCK + 5], [])]
@@ -80,6 +81,7 @@ def test_solution_and_residual(pools, monkeypatch, which, n):
     assert (found[0].shape[0] == 1) or which != "columns"
 
 
+@pytest.mark.slow
 def test_maps(pools, monkeypatch):
     def plan(times, which="auto"):
         monkeypatch.setattr(linpack, "known_speeds", lambda *_: (times, [0.0, 0.1, 9.0, 0.05]))

@@ -523,6 +523,7 @@ def real():
     return mpi_run.results(3, PROGRAM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mpi_run.cases_of(PROGRAM))
 def test_real_ranks(real, case):
     assert real[case] == ""

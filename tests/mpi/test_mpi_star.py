@@ -175,6 +175,7 @@ class TestProducts:
         assert (before[0] == A).all()
         assert (before[1] == B).all()
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("order", ["plan", "demand"])
     @given(
         seed=st.integers(0, 10**6),

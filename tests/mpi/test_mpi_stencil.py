@@ -105,6 +105,7 @@ def test_zones_stay_and_a_rank_without_columns(pools):
     np.testing.assert_array_equal(whole, iterated(U, 9, 0.25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_it_ends_when_nothing_changes(pools, size):
     U = np.random.default_rng(3).standard_normal((6, 20))

@@ -182,6 +182,7 @@ def test_sides_around_the_number_of_tiles(pools, side, axis, method):
         np.testing.assert_array_equal(good(found)[3], sequential(image, GAUSS_SEIDEL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", many([0, 1], [1]))
 def test_all_workers_of_a_pool_share_a_tile(axis):
     """Tiles of 100 x 150 elements beside borders, and images by columns or with gaps."""

@@ -51,6 +51,7 @@ def is_gone(pid):
 
 
 class TestProducts:
+    @pytest.mark.slow
     def test_one_after_the_other(self):
         with Workers(3) as workers:
             assert (len(workers), repr(workers)) == (3, "<Workers: P0, P1, P2>")
@@ -86,6 +87,7 @@ class TestProducts:
             workers.matmul(A, B, plan)
         workers.close()
 
+    @pytest.mark.slow
     def test_large_messages(self):
         """Larger than the buffers of a connection."""
         plan = hs.plan_product(2, 2, 2, hs.Platform.star([1, 1], memory=[12, 12]), "het")
@@ -129,6 +131,7 @@ class TestProducts:
         with pytest.raises(error, match=words):
             Workers(*arguments)
 
+    @pytest.mark.slow
     def test_bad_products(self):
         plan = hs.plan_product(4, 8, 3, PLATFORM)
         A, B = np.ones((4, 3)), np.ones((3, 8))
@@ -207,6 +210,7 @@ class TestProducts:
 
 
 class TestLost:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("sent", "seed"),
         [

@@ -263,6 +263,7 @@ def test_partitions_that_move(pool):
     assert (c == KEPT).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", ["plan", "demand"])
 def test_chunks(pool, order):
     platform = hs.Platform.star([2.0, 3.0, 4.0], link_costs=[1.0, 2.0, 1.0], memory=[40, 60, 80])

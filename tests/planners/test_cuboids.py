@@ -214,6 +214,7 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
         assert interval <= exact * 1.03
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("p", "gap"),
     [
@@ -236,6 +237,7 @@ def test_many_volumes_are_close_to_the_bound(p, gap):
         check_unit_cube(plan, volumes.tolist())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gamma", [1e-3, 0.2, 30.0])
 @pytest.mark.parametrize("p", [20, 90])
 def test_weights_of_many(p, gamma):
@@ -520,6 +522,7 @@ def test_platform_of_extreme_speeds():
 # ---- pictures ------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("volumes", "options"),
     [

@@ -62,6 +62,7 @@ def check_schedule(plan):
     assert json.loads(json.dumps(plan.to_dict()))["shares"] == plan.shares.tolist()
 
 
+@pytest.mark.slow
 @given(
     workers=st.lists(worker, min_size=1, max_size=3),
     z=ratio,
@@ -81,6 +82,7 @@ def test_all_orders(workers, z, load):
         assert plan.optimal or method != "best"
 
 
+@pytest.mark.slow
 def test_four_workers_neither_fifo_nor_lifo():
     times, costs = [1.5, 3.0, 0.7, 2.2], [0.5, 0.2, 0.9, 0.6]
     wanted = makespans(times, costs, [1.5 * c for c in costs])
@@ -134,6 +136,7 @@ def test_exact(workers, z):
         assert Fraction(plan.lower_bound) <= least * (1 + Fraction(2e-12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("times", "costs", "z"),
     [
@@ -325,6 +328,7 @@ def test_platform_and_plot():
     assert "optimal" in str(plan.certificate)
 
 
+@pytest.mark.few(3)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("load", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("z", [0.0, 5e-324, 1e-300, 0.5, 3.0, 1e300])

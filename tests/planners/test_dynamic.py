@@ -79,6 +79,7 @@ def test_expected_volume(kind, method):
         assert mean == pytest.approx(plans[0].predicted, rel=near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n", "p"), [("outer", 100, 20), ("matrix", 40, 100)])
 def test_the_threshold_is_best(kind, n, p):
     """Near the analysed beta the volume is least: no other beta is better by more than 3 %."""

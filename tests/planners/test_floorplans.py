@@ -277,6 +277,7 @@ def test_three_zones_of_the_audit():
         assert plan.optimal
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [(4, 4), (5, 5), (3, 7)])
 def test_best_for_three_beside_all_colourings(shape):
     """Integer zones of `best` cost no less than the best colouring of the cells, and its bound no
@@ -337,6 +338,7 @@ def test_bound_is_below_any_zones(shape):
 # ---- every method --------------------------------------------------------------------------------
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("method", ZONED)
 @settings(max_examples=many(25, 15))
 @given(lists(7))
@@ -417,6 +419,7 @@ def test_guillotine_is_the_best_of_rectangles(areas):
     assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
 def test_guillotine_of_six(kind):
     for seed in range(many(4, 2)):
@@ -449,6 +452,7 @@ def test_best_is_the_best(kind, p):
         assert costs["guillotine"] <= min(costs[method] for method in STRAIGHT) * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
 def test_many_areas(kind):
     areas = random_areas(kind, 40, 1)
@@ -515,6 +519,7 @@ def test_some_intervals_of_the_same_workers(areas, reach, random, unit):
     assert wide == pytest.approx(tall, rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
 def test_some_intervals_are_nearly_as_good(kind):
     """Half the reach loses some ten-thousandths of the cost, a small one some thousandths."""
@@ -530,6 +535,7 @@ def test_no_such_reach(reach):
         stages.partition_interval(np.ones(3), None, 1.0, reach=reach)
 
 
+@pytest.mark.slow
 def test_best_of_more_workers_than_all_intervals_take():
     """All intervals are within 0.07 % of the bound here; the other methods and the search end 0.18
     % above it."""
@@ -884,6 +890,7 @@ def matrices(draw):
     return (draw(st.integers(1, 30)), draw(st.integers(1, 30))), draw(lists(7))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("method", [*ZONED, "contiguous"])
 @settings(max_examples=many(25, 15))
 @given(matrices())
@@ -961,6 +968,7 @@ def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
     return owner
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "nonrectangular"])
 @settings(max_examples=15)
 @given(lists(6, least=2), st.integers(0, 2**32))
@@ -1087,6 +1095,7 @@ def test_order_and_unit_do_not_matter(areas, method, random):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["best", "nonrectangular", "guillotine"])
 def test_dict_plot_and_simulation(method):
     platform = hs.Platform.star([1.0, 2.0, 20.0, 25.0, 30.0])
@@ -1225,6 +1234,7 @@ def test_link_costs_four_hundred_decades_apart():
     assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("method", "p"), [("guillotine", 12), ("interval", 60)])
 def test_too_many_forms_of_a_zone(method, p):
     """What would take hours is refused, and left out of "best"."""

@@ -52,6 +52,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", many(list(LONG), list(LONG)[::5]))
 def test_a_planner(planner):
     setup, call = LONG[planner].split("|")

@@ -269,6 +269,7 @@ class TestForms:
         assert [[int(w) for w in line.split()] for line in lines[1:]] == grid.owner.tolist()
         assert {path.name for path in tmp_path.iterdir()} == {"map.txt"}
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         ("n", "times"),
         [(1, [1]), (12, [3, 5, 8]), (64, list(range(3, 11))), (9, [1.0 + k for k in range(30)])],

@@ -87,6 +87,7 @@ def test_a_device_with_little_room_gets_what_it_holds():
         )
 
 
+@pytest.mark.slow
 def test_many_workers_keep_a_bound():
     rng = np.random.default_rng(2)
     tables = rng.uniform(1, 2, (12, 41, 41)) * np.arange(41)

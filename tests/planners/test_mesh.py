@@ -183,6 +183,7 @@ def networks(draw, most=5, links=7):
     return times, [(name[i], name[j], draw(cost)) for i, j in draw(st.permutations(pairs))], name[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 60), st.booleans())
 # HiGHS 1.16 says "solve error" with the start, and solves it without
@@ -258,6 +259,7 @@ def test_memory_on_networks(network, n, source_computes, disk, data):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_of_a_mesh(mode):
     times, right, down = paper_mesh(3, 3, 4)
@@ -313,6 +315,7 @@ def test_memory_for_what_is_sent_on():
         hs.layers_network(20, [1.0, 1.0, 1.0], chain, memory=6 * 40 + 400)
 
 
+@pytest.mark.slow
 @given(networks(), st.integers(1, 60), st.booleans(), st.sampled_from(MODES))
 def test_modes_on_networks(network, n, source_computes, mode):
     """The least that a program of its own finds; plans that hold; more freedom is never later."""
@@ -488,6 +491,7 @@ def test_bad_modes():
         hs.layers_network(3, [1, 1], [(0, 1, 1)], disk="yes")
 
 
+@pytest.mark.slow
 @settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 40), st.booleans(), st.data())
 def test_sources(network, n, source_computes, data):
@@ -559,6 +563,7 @@ def test_all_counts(network, n, source_computes):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=many(20, 15))
 @given(
     networks(most=4, links=5),
@@ -614,6 +619,7 @@ def test_source_anywhere(source):
     assert with_source.makespan < plan.makespan
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["relaxed", "milp"])
 def test_mirrored(method):
     """The same mesh from each of its corners, and turned."""

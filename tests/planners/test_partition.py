@@ -237,6 +237,7 @@ def test_cost_of_2000_areas_is_the_plain_recurrences(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["few values", *many(["uniform", "equal"], [])])
 def test_100000_areas(kind):
     """A best column of k parts and width W >= k min(areas) has k // 2 * W <= 1, or halving it would

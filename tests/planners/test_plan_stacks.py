@@ -132,6 +132,7 @@ def test_tasks(times, own, back):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["het", "hom", "overlap", "search", "exact"])
 def test_products(method):
     platforms = [hs.Platform.star([2, 3], link_costs=[1, c], memory=[12, 21]) for c in (1, 2, 5)]
@@ -390,6 +391,7 @@ def slices(areas):
     return [(top, 0.0, height, 1.0) for top, height in zip(tops, areas, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(300_000,), (500, 2400)])
 def test_rects_in_any_memory_order(shape):
     areas = np.linspace(1.0, 2.0, np.prod(shape)).reshape(shape)

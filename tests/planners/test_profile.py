@@ -98,6 +98,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("p", "n"), [(2, 150), (7, 191), (20, 192), (3, 1200)])
 def test_against_dynamic_programming(kind, p, n):

@@ -104,6 +104,7 @@ def tables():
         yield pytest.param(table, id=f"{m}x{n}, {p} workers, {kind}")
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("table", list(tables()))
 def test_against_all_tilings(table):
     p, m, n = table.shape

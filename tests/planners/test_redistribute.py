@@ -28,6 +28,7 @@ def around(links, step):
     return [links[k][(k + step) % q] for k in range(q)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("q", [2, 3, 4])
 def test_against_all_schedules(q):
     """Bounds are bounds, and what is called optimal is; one way it always is."""
@@ -174,6 +175,7 @@ def test_relations(seed):
     assert hs.redistribute(before, after, platform) == plan
 
 
+@pytest.mark.slow
 def test_sizes():
     assert hs.redistribute([7], [7], 1.0).makespan == 0.0
     assert hs.redistribute([0, 0], [0, 0], 1.0).messages == []

@@ -203,6 +203,7 @@ def relay_problem(seed, p):
     return times.tolist(), links.tolist(), float(rng.uniform(3, 12)), 1.0
 
 
+@pytest.mark.slow
 def test_exact_with_messages_that_dominate():
     """The shortest ring of a subset is not allowed, or takes longer than its formula; relays make a
     difference."""
@@ -225,6 +226,7 @@ def test_exact_with_messages_that_dominate():
     assert relaying > 5
 
 
+@pytest.mark.slow
 def test_exact_for_seven():
     for seed in range(2):
         times, links, _, _ = random_problem(seed, 7, 0.7)
@@ -611,6 +613,7 @@ def pyplot():
     found.close("all")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("p", many([1, 2, 9, 10, 60], [1, 10]))
 def test_picture(pyplot, p):
     """A wedge for each member in order, as long as its share; what is written can be read."""

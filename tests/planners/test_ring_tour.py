@@ -95,6 +95,7 @@ def one_trees(D, tour, rounds=150):
     return best
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("p", "seed"), [(23, 0), (27, 1), (31, 2), (36, 3)])
 def test_shortest_of_some(p, seed):
     """Of unequal workers and links that are not symmetric."""

@@ -118,6 +118,7 @@ def test_no_planner_takes_cycle_times_alone():
 # ---- methods side by side ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_it_left_out():
     found = hs.compare_partitions(np.arange(1.0, 41.0))
     assert not set(found) & set(found.skipped)

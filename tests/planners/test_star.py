@@ -155,6 +155,7 @@ class TestPaper:
 
 
 class TestRules:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("seed", range(many(12, 4)))
     def test_message_by_message(self, seed):
         """Every message of every method is the one that the rules give."""
@@ -170,6 +171,7 @@ class TestRules:
                     computed = [(x[6], x[7]) for x in plan.messages.tolist() if x[1] == 1]
                     assert computed == [message[4] for message in log if message[4]]
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("seed", range(many(10, 4)))
     def test_virtual_platforms(self, seed):
         """The choice of equal workers, where there are many thresholds and many workers can be
@@ -238,6 +240,7 @@ class TestRules:
 
 
 class TestModel:
+    @pytest.mark.few(3)
     @pytest.mark.parametrize("seed", range(many(15, 5)))
     def test_every_schedule_is_valid(self, seed):
         for k in range(20):
@@ -464,6 +467,7 @@ class TestMaximumReuse:
                     <= plan.mu[plan.chunks["worker"]]
                 ).all()
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         ("memory", "mu"),
         [(3, 1), (21, 4), *many([(6, 1), (7, 2), (13, 3), (20, 3), (57, 7)], [])],
@@ -493,6 +497,7 @@ class TestMaximumReuse:
         assert plan.makespan / (56 * 56 * 4000) == pytest.approx(2 / 7, rel=0.01)
         assert plan.bounds["re-use"] < plan.bounds["transfer"] < plan.makespan
 
+    @pytest.mark.slow
     def test_each_is_taken_where_it_gains(self):
         """Where computing is dear the worker should receive meanwhile."""
         for w, streamed in ((1e-3, True), (10.0, False)):
@@ -562,6 +567,7 @@ class TestOverlap:
         assert gain(1) < gain(2) < 1.3 * gain(1)
         assert 0 < gain(5) < 0.1 * gain(1)
 
+    @pytest.mark.slow
     def test_each_is_taken_where_it_gains(self):
         """A worker that computes long, and whose memory holds neither A nor B, gets its chunks
         ahead; one that waits for the port does better with larger ones."""
@@ -644,6 +650,7 @@ class TestSearch:
         assert best.makespan <= min(others)
         assert best.makespan <= plan_of(instance, "search", budget=0).makespan
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(many(4, 2)))
     def test_rows_and_columns_alike(self, seed):
         """A plan of C^T = B^T A^T is as good, whichever way it lies."""
@@ -683,6 +690,7 @@ class TestSearch:
         assert best.method == "search"
         assert 0 < best.planning_time < 60
 
+    @pytest.mark.slow
     def test_a_budget(self):
         """Rounds until the time is over, the best of them; with 0 a short one that is always the
         same."""
@@ -765,6 +773,7 @@ class TestExact:
         assert f"optimal among {scope} (exact)" in str(plan.certificate)
         assert plan.mu.tolist() == [side_of(m) for m in instance[5]]
 
+    @pytest.mark.few(5)
     @pytest.mark.parametrize("seed", range(many(60, 12)))
     def test_brute_force(self, seed):
         """Every dealing of columns and every order of the messages, in integers."""
@@ -833,6 +842,7 @@ class TestExact:
             >= least
         )
 
+    @pytest.mark.slow
     def test_many_equal_workers(self):
         """More of them never harm; those that the port cannot feed change nothing."""
         spans = [

@@ -341,6 +341,7 @@ class TestPlot:
         yield
         matplotlib.pyplot.close("all")
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize(
         ("arguments", "axis"),
         [

@@ -105,6 +105,7 @@ def test_recorded_machines(build, room, tree):
     assert found["node"] == (t.nodes or 0)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("build", MACHINES, ids=lambda build: build.__name__)
 @pytest.mark.parametrize("width", [None, "column"])
 def test_recorded_machines_can_be_read(build, width, tree):
@@ -124,6 +125,7 @@ def test_files_of_hwloc(path):
     assert_readable(t.plot())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cores", "nodes", "packages"), [(32, 4, 2), *many([(128, 8, 2)], [])])
 def test_servers(cores, nodes, packages, tree):
     t = server(tree, cores, nodes, packages)

@@ -45,6 +45,7 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("p", "width"),
     many(
@@ -100,6 +101,7 @@ def numbers_in_cells(ax, p):
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("p", [1, 2, 6, 16, 40])
 def test_links_between_all_workers_are_a_matrix(p):
     costs = random(p, p)
@@ -121,6 +123,7 @@ def test_links_between_all_workers_are_a_matrix(p):
         assert [label.get_text() for label in ax.get_xticklabels()] == list(platform.names)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("p", [9, 16])
 def test_names_below_a_narrow_matrix_do_not_overlap(p):
     parts = [hs.Platform.star([1.0] * (p // 3)) for _ in range(3)]
@@ -161,6 +164,7 @@ def test_meshes_of_one_row_and_with_memory():
     assert_readable(hs.Platform.mesh(random(1, 9), random(1, 8)).plot())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e308])
 def test_numbers_of_any_size(scale):
     ones = np.ones((2, 2))
@@ -172,6 +176,7 @@ def test_numbers_of_any_size(scale):
         assert_readable(platform.plot())
 
 
+@pytest.mark.slow
 def test_given_axes():
     figure, axes = pyplot.subplots(1, 3, figsize=(12, 4), layout="constrained")
     platforms = (

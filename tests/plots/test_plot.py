@@ -75,6 +75,7 @@ def assert_labels_inside(ax):
     return labels
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("overlapping", [False, True])
 @pytest.mark.parametrize("p", many(WORKERS, [1, 64]))
 def test_trace_draws_every_event(p, overlapping):
@@ -94,6 +95,7 @@ def test_trace_draws_every_event(p, overlapping):
     assert_labels_inside(ax)
 
 
+@pytest.mark.slow
 def test_trace_splits_rows_only_where_transfers_overlap_computing():
     ax = plot_trace(gantt(3, overlap=True))
     boxes, _ = bars(ax)
@@ -166,6 +168,7 @@ def test_trace_without_events_or_workers():
         ).figure.canvas.draw()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("p", WORKERS)
 def test_distribution_bars_are_the_times(p):
     plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
@@ -191,6 +194,7 @@ def test_distribution_with_idle_workers_and_without_chunks():
     plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("p", "method", "shape"),
     many(
@@ -227,6 +231,7 @@ def test_partition_is_drawn_as_it_is(p, method, shape):
             assert colours[a] != colours[b], "neighbours"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [9, 16, 64])
 def test_labels_fit_where_letters_end_at_pixels(p, monkeypatch):
     """Before matplotlib 3.11 a text of another size is some pixels larger than in proportion."""
@@ -270,6 +275,7 @@ def test_cuts_are_numbered_from_the_whole_down():
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [None, (60, 90)])
 def test_pinwheels_corners_and_groups(shape):
     (wheel,) = cuts_of(hs.partition([20, 20, 20, 20, 1], "guillotine", shape))
@@ -287,6 +293,7 @@ def test_pinwheels_corners_and_groups(shape):
     assert len(boxes) == 2
 
 
+@pytest.mark.slow
 def test_cuts_of_workers_without_cells_and_many():
     assert len(cuts_of(hs.partition([1000, 1e-3, 1e-3, 5], "columns", (4, 4)))) < 3
     assert cuts_of(hs.partition([1, 2, 3], "contiguous", (4, 4))) == []
@@ -295,6 +302,7 @@ def test_cuts_of_workers_without_cells_and_many():
     assert_readable(plot_partition(hs.partition(np.random.default_rng(3).random(16), "columns")))
 
 
+@pytest.mark.slow
 def test_comparison():
     found = hs.compare_partitions([3, 2, 1])
     assert "contiguous" not in found
@@ -331,6 +339,7 @@ def test_boxes_of_several_rectangles_per_worker():
     assert_labels_inside(ax)
 
 
+@pytest.mark.slow
 def test_plots_into_given_axes_leave_the_figure_as_it_is():
     figure, axes = pyplot.subplots(1, 3, figsize=(10, 4))
     assert plot_trace(gantt(8), axes[0]) is axes[0]
@@ -340,6 +349,7 @@ def test_plots_into_given_axes_leave_the_figure_as_it_is():
     assert pyplot.get_fignums() == [figure.number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", many([2, 64], [2]))
 def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
     before = dict(matplotlib.rcParams)
@@ -361,6 +371,7 @@ def test_svg_is_well_formed_and_has_the_size_of_the_plot(p):
     assert pyplot.get_fignums() == []
 
 
+@pytest.mark.slow
 def test_svgs_on_one_page_share_no_ids():
     draw = gantt(2).plot
     pages = [figure_svg(draw), figure_svg(draw)]
@@ -373,6 +384,7 @@ def test_svgs_on_one_page_share_no_ids():
         assert {a or b for a, b in used} <= own
 
 
+@pytest.mark.slow
 def test_notebooks_show_plans_and_traces():
     plan = hs.distribute(78, [3, 5, 8])
     assert "<svg" in plan._repr_html_()

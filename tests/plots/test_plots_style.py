@@ -91,6 +91,7 @@ class TestColours:
             > lab(step_colour(8, 9), eye)[0]
         )
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("p", [16, 64, 1000])
     def test_many_workers_go_from_dark_to_light_with_their_speed(self, p):
         times = np.random.default_rng(p).uniform(1.0, 8.0, p)
@@ -227,6 +228,7 @@ def assert_within(figure):
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("p", many([2, 16, 64], [16]))
 @pytest.mark.parametrize("name", PLANS)
 def test_fits_a_column(name, p):
@@ -268,6 +270,7 @@ def test_widths():
         plan.plot(pyplot.figure().add_subplot(), width="page")
 
 
+@pytest.mark.slow
 def test_comparisons_have_as_many_panels_beside_each_other_as_fit():
     found = hs.compare_partitions([5, 4, 3, 2, 1], ["best", "columns", "rows"])
     for width, beside in (("column", 2), (2.5, 1), ("page", 3)):
@@ -279,6 +282,7 @@ def test_comparisons_have_as_many_panels_beside_each_other_as_fit():
         found.plot(pyplot.figure(), width="page")
 
 
+@pytest.mark.slow
 def test_studies_fit_a_page_and_refuse_a_column():
     from hetsched.studies.ring2003 import reproduce_rings
 
@@ -347,6 +351,7 @@ class TestFactorisations:
         ]
 
 
+@pytest.mark.slow
 def test_charts_beside_each_other_can_have_one_time_axis():
     short, long = (
         Trace.from_steps([(0, "compute", 0.0, end, "")], ["P0"], kind="real", speeds=[1.0])

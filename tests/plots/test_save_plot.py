@@ -30,6 +30,7 @@ def _close_figures():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", many(list(DRAWN), list(DRAWN)[::4]))
 def test_fonts(name, tmp_path):
     before = dict(matplotlib.rcParams)

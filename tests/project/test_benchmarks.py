@@ -116,6 +116,7 @@ def test_choices_take_turns(tmp_path):
     assert cell.seconds == {"a": [1.0, 1.0], "b": [1.0, 1.0]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("seconds", "rounds"),
     [

@@ -36,6 +36,7 @@ def test_calls_depend_on_seed_and_number_only():
     assert first == again != other
 
 
+@pytest.mark.slow
 def test_every_function_accepts_some_calls_and_refuses_others():
     """Of the planners: a function all of whose calls are refused would not be tested."""
     for name in (

@@ -64,6 +64,7 @@ def test_import_is_light():
     assert not (others | standard) & loaded
 
 
+@pytest.mark.slow
 def test_mpi4py_is_for_one_folder():
     """Its functions load it, not the import; nothing else mentions it."""
     assert "mpi4py" not in fresh(
@@ -87,6 +88,7 @@ def test_a_plan_loads_no_pool():
     assert not {f"hetsched.{name}" for name in heavy} & set(loaded)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", [hs.__all__, hs.__all__[::-1]], ids=["forth", "back"])
 def test_public_names(names):
     code = (
@@ -102,6 +104,7 @@ def test_public_names(names):
     assert kept  # the next access is that of any attribute
 
 
+@pytest.mark.slow
 def test_star():
     names = fresh(
         "before = dir(); from hetsched import *; result = sorted(set(dir()) - set(before))"
@@ -160,6 +163,7 @@ result = [len(seen), all(one == {name: id(getattr(hs, name)) for name in names} 
     assert fresh(code) == [16, True]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "value", [hs.datasets.lyon(), hs.distribute(9, [1.0, 2.0]), hs.partition, hs.InfeasibleError]
 )
@@ -197,6 +201,7 @@ def test_functions_that_use_the_package_are_sent():
     )
 
 
+@pytest.mark.slow
 def test_workers_of_joblib():
     end = (
         "from joblib.externals.loky import get_reusable_executor;"
@@ -211,6 +216,7 @@ def test_workers_of_joblib():
     )
 
 
+@pytest.mark.slow
 def test_spawned_processes(tmp_path):
     """Of a script that has a platform and a function of the package among what it sends."""
     script = tmp_path / "script.py"
@@ -231,6 +237,7 @@ def test_spawned_processes(tmp_path):
     assert json.loads(run.stdout) == [[hs.distribute(9, [3, 5, 8]).counts.tolist(), True]]
 
 
+@pytest.mark.slow
 def test_help():
     text = fresh("import pydoc, hetsched; result = pydoc.plain(pydoc.render_doc(hetsched))")
     assert re.search(r"^    matmul\(\s*A: ", text, re.M)  # on a line of its own from Python 3.13 on

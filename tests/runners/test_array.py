@@ -883,6 +883,7 @@ class TestPriority:
         np.testing.assert_allclose(matrix @ ours, matrix @ a)
         np.testing.assert_allclose(ours @ matrix, a @ matrix)
 
+    @pytest.mark.slow
     def test_estimators(self):
         linear = pytest.importorskip("sklearn.linear_model")
         cluster = pytest.importorskip("sklearn.cluster")

@@ -407,6 +407,7 @@ def test_factors_at_the_edges_of_zones(dtype):
                 assert same([[wanted], [pool.matmul(a, b, old.copy(), alpha, beta, method=method)]])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_stacks_of_any_size(dtype):
     """Whether one worker multiplies an item, or all do, depends on sizes alone."""

@@ -31,6 +31,7 @@ def pool():
         yield made
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("late", CALLS)
 @pytest.mark.parametrize("first", ["product", "lu"])
 def test_no_call_waits_for_another(pool, first, late):

@@ -86,6 +86,7 @@ ORDERS = (
 )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["three", "emulated"])
 def test_products(pools, name, method):
@@ -104,6 +105,7 @@ def test_products(pools, name, method):
                 assert min(shape) < 3
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("name", "trace"), [("two", False), ("two", True), ("three", False), ("emulated", True)]
@@ -127,6 +129,7 @@ def test_one_row_or_column_of_more_than_a_page(pools, name, dtype, trace):
                 assert (out == k).all(), (m, n, k, method, order)
 
 
+@pytest.mark.slow
 def test_communication(pools):
     tile = edges(np.float64, 0)[-2]
     for how, shape, block in product(
@@ -145,6 +148,7 @@ def test_communication(pools):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("emulate", [False, True])
 def test_products_on_a_star(emulate):
     platform = hs.Platform.star([2e-4, 3e-4], link_costs=[1e-4, 1e-4], memory=[12, 21])
@@ -157,6 +161,7 @@ def test_products_on_a_star(emulate):
                 np.testing.assert_array_equal(pool.run(plan, a, b), np.full((m, n), float(k)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lu_and_systems(pools, dtype):
     sizes = sorted({*edges(dtype, 0), *edges(dtype, 1), 49})
@@ -187,6 +192,7 @@ def test_lu_and_systems(pools, dtype):
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_iterations_in_slices(pools, dtype):
     page = 4096 // np.dtype(dtype).itemsize
@@ -233,6 +239,7 @@ def test_sweeps(pools):
             np.testing.assert_array_equal(out[1:-1, 1:-1], around[1:-1, 1:-1])
 
 
+@pytest.mark.slow
 def test_files(pools, tmp_path, monkeypatch):
     monkeypatch.setattr(files_plan, "RESERVE", 0)
     tile = edges(np.float64, 0)[-2]

@@ -53,6 +53,7 @@ def who(x):
     return os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "order"),
     [
@@ -169,6 +170,7 @@ def alive(pid):
         return False
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize(
     ("method", "order", "kill"),

@@ -121,6 +121,7 @@ def test_out(no_shortcut, dtype, out_layout):
             assert_gram(C, A, of)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", many(DTYPES, DTYPES[1:3]))
 def test_larger_than_every_block(kernel, dtype):
     rng = np.random.default_rng(3)
@@ -228,6 +229,7 @@ def best_cuts(n, block, cycle_times):
     return best[n]
 
 
+@pytest.mark.slow
 def test_plans_of_a_triangle():
     rng = np.random.default_rng(11)
     for _ in range(60):

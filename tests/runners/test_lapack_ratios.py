@@ -74,6 +74,7 @@ def is_of(x, shape, dtype):
 
 
 class TestLu:
+    @pytest.mark.few(8)
     @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
@@ -88,6 +89,7 @@ class TestLu:
                 limit = 2**0.5 if lu.dtype.kind == "c" else 1
                 assert multipliers.max(initial=0) <= limit * (1 + 8 * np.finfo(dtype).eps)
 
+    @pytest.mark.few(8)
     @of_kinds(REGULAR)
     def test_systems(self, kind, dtype):
         for n in SIZES:
@@ -159,6 +161,7 @@ def with_other_triangle(a, lower, diagonal=False):
 
 
 class TestCholesky:
+    @pytest.mark.few(6)
     @of_kinds([kind for kind in POSITIVE if "zero" not in kind])
     @pytest.mark.parametrize("lower", [True, False])
     def test_factors_and_systems(self, kind, lower, dtype):
@@ -195,6 +198,7 @@ class TestCholesky:
 
 
 class TestQr:
+    @pytest.mark.few(8)
     @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
@@ -217,6 +221,7 @@ class TestQr:
         below(ratios.qr_product(a, q, r), a.shape)
         below(ratios.orthonormal(q), a.shape)
 
+    @pytest.mark.few(8)
     @of_kinds(GENERAL)
     def test_r_alone(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES[:-2]] + list(SHAPES):
@@ -227,6 +232,7 @@ class TestQr:
             assert not np.tril(r, -1).any()
             below(ratios.qr_triangle(a, r), m, n)
 
+    @pytest.mark.few(8)
     @of_kinds(GENERAL)
     def test_reflectors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES if n <= 97] + [(m, n) for m, n in SHAPES if m <= 300]:
@@ -243,6 +249,7 @@ class TestQr:
                 c = matrices.uniform(matrices.random("c", m), (m, 3), dtype)
                 below(ratios.applied(packed, tau, ours("qr", a, mode="full")[0], c), m)
 
+    @pytest.mark.few(8)
     @of_kinds(GENERAL)
     def test_pivoted(self, kind, dtype):
         if not takes("qr", "pivoting"):
@@ -345,6 +352,7 @@ def least(a, b, cond=None):
 
 
 class TestTriangular:
+    @pytest.mark.few(8)
     @of_kinds(TRIANGULAR)
     @pytest.mark.parametrize("lower", [True, False])
     def test_systems(self, kind, lower, dtype):
@@ -383,6 +391,7 @@ class TestDeterminants:
             a = matrices.general(kind, n, n, dtype)
             below(ratios.determinant(a, ours("det", a)), n)
 
+    @pytest.mark.few(6)
     @of_kinds(GENERAL)
     def test_logarithms(self, kind, dtype):
         for n in [n for n in SIZES if n <= 97]:
@@ -391,6 +400,7 @@ class TestDeterminants:
 
 
 class TestGram:
+    @pytest.mark.few(6)
     @of_kinds([kind for kind in GENERAL if kind not in EDGES])
     def test_products(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):

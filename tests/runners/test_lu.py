@@ -1148,6 +1148,7 @@ class TestRuns:
             assert len(seen) == 1
             assert 0 <= seen[0] <= 1
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("kind", ["real", "emulated"])
     def test_ctrl_c(self, kind):
         maker = (

@@ -230,6 +230,7 @@ def test_refused():
         pool.run(plan, np.ones((3, 12)), np.ones((12, 4)))
 
 
+@pytest.mark.slow
 def test_ctrl_c():
     program = """
         import time

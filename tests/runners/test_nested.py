@@ -45,6 +45,7 @@ def until(condition, run):
         size = int(1.4 * size)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("inner", INNER)
 def test_in_a_progress_function(own, inner):
     expected, seen = INNER[inner](), []
@@ -148,6 +149,7 @@ OUTER = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 @pytest.mark.parametrize("outer", OUTER)
 def test_in_a_signal_handler(own, outer):

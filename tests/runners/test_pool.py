@@ -431,6 +431,7 @@ def test_a_forked_child_gets_threads_of_its_own():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_threads_of_a_forked_child_agree_on_its_threads():
     result = python("""
@@ -454,6 +455,7 @@ def test_threads_of_a_forked_child_agree_on_its_threads():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["real", "emulated"])
 def test_ctrl_c_stops_a_long_product(kind):
     """A product that would take minutes ends soon after SIGINT, and the pool works afterwards."""

@@ -329,6 +329,7 @@ def test_a_matrix_that_fails_is_numpys(monkeypatch):
     close(hs.svdvals(a), s, 50)
 
 
+@pytest.mark.slow
 def test_ctrl_c():
     """In a stack that would take minutes. All items are one matrix."""
     assert (

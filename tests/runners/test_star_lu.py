@@ -113,6 +113,7 @@ class TestPlan:
     def test_a_fast_master_and_slow_links_leave_nothing_to_workers(self):
         assert hs.plan_star_lu(8, PLATFORM, "oddoml", master_time=1e-9).products == ()
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("n", [2, 9, 40])
     def test_looking_ahead_is_never_later(self, n):
         """No columns of the master, in any step: the panels and the products one after the other.
@@ -135,6 +136,7 @@ class TestPlan:
         assert [panel.own for panel in plan.panels] == [0, 0, 0]
         assert plan.panels[1].start == plan.panels[0].end + plan.products[0].makespan
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["memory", "speeds", "ratio4"])
     def test_the_paper_s_platforms(self, name):
         """Without look-ahead, panels of a third of n took 220.8 s; the master alone 253.3 s."""
@@ -155,6 +157,7 @@ class TestPlan:
             assert best.makespan <= hs.plan_star_lu(8, PLATFORM, method, width=2).makespan
         assert best.makespan == hs.plan_star_lu(8, PLATFORM, width=2).makespan
 
+    @pytest.mark.slow
     def test_files_and_pictures(self, tmp_path):
         plan = hs.plan_star_lu(7, PLATFORM, "oddoml", width=3)
         plan.save(tmp_path / "plan.json")
@@ -328,6 +331,7 @@ class TestRun:
         with hs.Pool(3) as pool, pytest.raises(ValueError, match="owner is a plan"):
             pool.lu_factor(A, owner=plan)
 
+    @pytest.mark.slow
     def test_ctrl_c(self):
         """In the first panel, in the master's columns, and in the product beside them."""
         program = """

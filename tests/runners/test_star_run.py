@@ -132,6 +132,7 @@ class TestResults:
         assert result is C
         assert near(C, A, B, alpha, beta, old if beta else None)
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("kernel", kernels.KERNELS)
     def test_kernels(self, kernel):
         rng = np.random.default_rng(3)
@@ -478,6 +479,7 @@ class TestThreads:
                 os._exit(0 if (pool.run(plan, np.ones((4, 3)), np.ones((3, 8))) == 3).all() else 1)
             assert os.waitpid(child, 0)[1] == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("slow", ["links", "workers"])
     def test_interrupt(self, slow):
         program = f"""

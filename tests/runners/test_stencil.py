@@ -345,6 +345,7 @@ class TestPlans:
         assert "(given ring)" in str(plan.certificate)
         assert plan.names == ("P0", "P1", "P2")
 
+    @pytest.mark.slow
     def test_picture(self, emulated):
         matplotlib = pytest.importorskip("matplotlib")
         matplotlib.use("Agg")
@@ -554,6 +555,7 @@ def test_progress_and_its_errors(emulated):
     assert (out == 7).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workers",
     ["2", "hs.Platform.complete([3, 5, 8], [[0, 2, 9], [4, 0, 3], [9, 1, 0]]), emulate=True"],

@@ -127,6 +127,7 @@ def test_a_distance_transform():
 
 
 class TestEmulation:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         ("keywords", "makespan"),
         [
@@ -300,6 +301,7 @@ def test_progress_and_its_errors(emulated):
     assert all(0 <= x <= 1 for x in seen)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_long_sweep():
     code = """
         import time

@@ -208,6 +208,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_poll_ends_it(threads):
     def progress(fraction):
         assert 0 <= fraction <= 1

@@ -213,6 +213,7 @@ def test_known_from_the_import_on():
     assert in_a_process(f"{code}\n{PREFIXES}\nresult = prefixes") == ["_hetsched"]
 
 
+@pytest.mark.slow
 def test_known_from_the_first_use_on():
     code = "import hetsched, sys\nbefore = 'threadpoolctl' in sys.modules\nhetsched.matmul"
     code = f"{code}\nfrom threadpoolctl import threadpool_info"
@@ -222,6 +223,7 @@ def test_known_from_the_first_use_on():
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gone", ["None", "type(sys)('threadpoolctl')"], ids=["missing", "old"])
 def test_without_threadpoolctl(gone):
     code = (
@@ -231,6 +233,7 @@ def test_without_threadpoolctl(gone):
     assert in_a_process(f"{code}\n    result = hs.matmul([[2.0]], [[3.0]]).tolist()") == [[6.0]]
 
 
+@pytest.mark.slow
 def test_workers_of_joblib():
     """Processes keep to what joblib tells them; and threads to a limit inside."""
     pytest.importorskip("joblib")
@@ -280,6 +283,7 @@ def test_an_estimator_of_scikit_learn(whole, monkeypatch):
     assert used() == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the drop-in library is built on Linux")
 def test_the_dropin_library():
     code = f"""

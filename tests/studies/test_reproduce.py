@@ -139,6 +139,7 @@ class TestStudy:
         assert study.counted() in (DOCS / "reproduction-2008.md").read_text(encoding="utf-8")
         in_the_page(study, "reproduction-2008.md")
 
+    @pytest.mark.slow
     def test_draws(self, study):
         """Each draw is planned like the platforms that are shipped; the numbers of figures 7 and 9
         once more, instance by instance."""
@@ -207,6 +208,7 @@ class TestStudy:
         one = hs.plan_product(2, 2, 2, hs.Platform.star([1, 2], [0.01, 0.01], 21), "het")
         assert steady_state(one) == pytest.approx(8 / 1.5)
 
+    @pytest.mark.slow
     def test_other_methods_and_platforms(self, study):
         with pytest.raises(ValueError, match="methods must contain hom, homi, .*, got"):
             reproduce_ppopp2008(("het", "best"))
@@ -248,6 +250,7 @@ class TestStudy:
         assert "Figure 4, memory: makespans measured on emulated workers, s" in text
         assert text.splitlines()[-3].split() == list(PAPER)
 
+    @pytest.mark.slow
     def test_plot(self, study):
         matplotlib = pytest.importorskip("matplotlib")
         matplotlib.use("Agg")
@@ -275,6 +278,7 @@ class TestStudy:
         pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys, monkeypatch, study):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr("hetsched.studies.ppopp2008.reproduce_ppopp2008", lambda: study)

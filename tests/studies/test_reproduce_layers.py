@@ -36,6 +36,7 @@ def small():
     return reproduce_star((20, 30), (1, 2, 5), seeds=2)
 
 
+@pytest.mark.slow
 def test_claims(study):
     """Measured reductions are about 75 % for all; the paper's are the bound times the factors
     proven, to half a point."""
@@ -63,6 +64,7 @@ def test_claims(study):
     assert all(0.38 < 1 - times[name] / times[EVEN] < 0.42 for name in (LAYERS, *RECTANGLES))
 
 
+@pytest.mark.slow
 def test_example(study):
     """Figure 1 by its own numbers: workers of 1, 1, 2, 4 and two matrices of 8 x 8; the source in
     the middle of a mesh."""
@@ -84,6 +86,7 @@ def test_example(study):
     assert len(set(quarters)) == 1
 
 
+@pytest.mark.slow
 def test_honest_total(study):
     """With the sum LBP moves more than twice as much as rectangles at p = 16."""
     squares = study.by_size.per_square()
@@ -97,6 +100,7 @@ def test_honest_total(study):
     ).all()
 
 
+@pytest.mark.slow
 def test_sweeps(small):
     """By the model alone: what a worker receives and computes in columns; layers are never
     later."""
@@ -143,6 +147,7 @@ def test_spread():
     assert spread([2, 2], ".1f") == "2.0"
 
 
+@pytest.mark.slow
 def test_documentation(study):
     """The tables of docs/reproduction-layers.md."""
     text = (Path(__file__).parents[2] / "docs" / "reproduction-layers.md").read_text(

@@ -137,6 +137,7 @@ def test_meshes():
     assert hs.layers_mesh(50, platform).shape == (3, 3)
 
 
+@pytest.mark.slow
 def test_figures(study):
     """The paper's percentages, within what 15 meshes let one see."""
     for method, paper, slack in (
@@ -164,6 +165,7 @@ def test_figures(study):
     assert (study.sizes, study.sides(5)) == ((5,), [1000, 1500, 2000])
 
 
+@pytest.mark.slow
 def test_excesses_are_judged_by_their_errors(study):
     """A number is met within 5 % of the excess, or within two standard errors of the difference."""
     claims = {claim.what: claim for claim in study.claims()}
@@ -243,6 +245,7 @@ def test_plot_mesh(pyplot):
     assert "5 x 5 mesh" in ax.get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_plot_network(pyplot):
     """By depth, without numbers on the links; the picture of a notebook."""
     links = [(i, i | 1 << bit, 1e-4) for i in range(8) for bit in range(3) if not i >> bit & 1]

@@ -420,6 +420,7 @@ def test_a_journal_cut_anywhere_is_gone_on_with(tmp_path):
         path.unlink()
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_found(tmp_path):
     """Anywhere: never another result."""
     path = tmp_path / "t.csv"
@@ -516,6 +517,7 @@ def test_something_else_in_the_place_of_a_file(tmp_path, name, make):
         hs.study(Counted(), {"x": [1]}, path=tmp_path / name.removesuffix(".journal"))
 
 
+@pytest.mark.slow
 @needs_arrow
 def test_a_damaged_table_is_found(tmp_path):
     """A flipped bit changes nothing that is read, or is an error; so is a table that is cut
@@ -662,6 +664,7 @@ def running(pid):
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize(
     ("jobs", "sent"),
@@ -755,6 +758,7 @@ def sometimes(x, seed):
     ]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same():
     pytest.importorskip("joblib", reason="joblib has the processes")
     from joblib.externals.loky import get_reusable_executor
