@@ -225,7 +225,7 @@ static void check_shapes(void)
                 ALSO_LATE(check_system(dtype, m, n, ranks[r], cols[check_random(4)], one));
             ALSO_LATE(check_system(dtype, m, n, k, 1, one));
         }
-    const int64_t large = CHECK_MANY(300, 170);
+    const int64_t large = CHECK_MANY(300, 110);
     check_system(HS_FLOAT64, large, large - 10, large / 2 - 5, large, one);
 }
 

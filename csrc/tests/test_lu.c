@@ -973,7 +973,7 @@ int main(void)
     costs();
     ports();
     const int32_t cores[] = {0, 1};
-    for (int32_t p = CHECK_MANY(1, 2); p <= 16; p = p < 3 ? p + 1 : p + 13) {
+    for (int32_t p = CHECK_MANY(1, 2); p <= CHECK_MANY(16, 3); p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
         factors(pool, p, CHECK_MANY(80, 24));
