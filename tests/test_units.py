@@ -137,6 +137,7 @@ def test_data_sets_and_measurements_have_theirs():
     assert 8e3 / lyon.links[0, 1] == pytest.approx(5.05, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_same_platform_for_both_kinds_of_plans():
     """Emulated: what blocks take is what their flops and bytes take."""
     q = 16

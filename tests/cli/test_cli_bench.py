@@ -25,6 +25,7 @@ def _short(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_times_are_printed_and_written(tmp_path, capsys):
     file = tmp_path / "a.json"
     assert cli.main([*SHORT, "-o", str(file), "--dtype", "float32"]) == 0

@@ -136,6 +136,7 @@ class TestEncodings:
         assert end.value.code == 0
         assert out.buffer.getvalue().startswith(b"usage: hetsched")
 
+    @pytest.mark.slow
     def test_equivalents(self, lab, monkeypatch):
         plus_minus = ["measure", "--seconds", "0.02", "--dtype", "float64"]
         assert "median +- spread" in self.shown(monkeypatch, "ascii", *plus_minus)[0]

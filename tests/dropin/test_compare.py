@@ -82,6 +82,7 @@ def test_each_run_reads_the_same_file(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_other_input_is_empty():
     reader, writer = subprocess.PIPE, None
     calls.skip_without_library()
@@ -109,6 +110,7 @@ def test_a_program_that_fails(end, status, words):
     assert f"a run without hetsched ended with {words}" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_with_hetsched_only():
     done = compared("sh", "-c", 'case "$LD_PRELOAD" in *hetsched*) exit 4; esac')
     assert done.returncode == 4

@@ -143,6 +143,7 @@ def test_the_number_reads_back_as_set():
     assert found == {"dsyevd": (2, 1.0), "dgesdd": (2, 1.0)}
 
 
+@pytest.mark.slow
 def test_tiny_calls_of_openblas_are_left_alone():
     """It gives a thread at least 4 columns. Each function asks for its workspace first."""
     _, found = run("import numpy as np\nnp.linalg.eigh(np.eye(4))\nnp.linalg.eigh(np.eye(5))")

@@ -266,7 +266,7 @@ def test_no_path_names_the_library(installations, tmp_path):
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", many(["missing", "empty", "cut short", "another machine's"], ["missing", "cut short"])
 )

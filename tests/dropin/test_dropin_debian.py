@@ -158,7 +158,7 @@ _EIGENVALUES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", many("sdcz", "d"))
 @pytest.mark.parametrize("name", many(list(_EIGENVALUES), ["sep", "svd", "{letter}sg"]))
 @pytest.mark.parametrize("orders", many(["small", "large"], ["small"]))

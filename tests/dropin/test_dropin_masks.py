@@ -156,7 +156,7 @@ CHANGE = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @needs_taskset
 @pytest.mark.parametrize("how", CHANGE)
 def test_a_mask_that_changes_while_the_program_runs(how):
@@ -165,6 +165,7 @@ def test_a_mask_that_changes_while_the_program_runs(how):
     assert all(map(is_inside, found))
 
 
+@pytest.mark.slow
 def test_workers_that_move():
     """Two places for each cpu: two workers wherever the program is."""
     code = f"for mask in {STEPS}:\n    os.sched_setaffinity(0, mask)\n    tell(look())"
@@ -174,6 +175,7 @@ def test_workers_that_move():
         assert count == 2 * len(mask)
 
 
+@pytest.mark.slow
 def test_threads_with_masks_of_their_own():
     """A thread that is pinned has the places of its own mask; the others go on as before."""
     code = f"""
@@ -289,7 +291,7 @@ tell(found)
     assert results(code, **blocks) == [[2, 1, 2]]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["60000,60001,60002", None])
 def test_none_of_the_named_places_is_there(named):
     """One cpu of each core of the mask, at most as many as were named."""
@@ -333,7 +335,7 @@ def test_threads_that_openmp_binds(runtime, binding, first):
         assert (workers, count) == ([[ONE], [OTHER]], 2)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "narrowed"),
     many(
@@ -400,7 +402,7 @@ def refusing(tmp_path_factory):
     return folder / "librefusing.so"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "workers"), [(1, 0), (2, 2), (-1, 4), *many([(0, 0), (3, 3), (4, 4)], [])]
 )

@@ -194,6 +194,7 @@ def test_names_of_sizes_for_one_thread():
         put(",".join(f"{name}={value!r}" for name, value in before.items()).encode())
 
 
+@pytest.mark.slow
 @two_cores
 def test_a_limit_of_one_thread_for_a_while():
     pytest.importorskip("threadpoolctl")
@@ -274,6 +275,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.slow
 @two_cores
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
 def test_a_deterministic_process_waits_for_the_gate(tmp_path):

@@ -117,6 +117,7 @@ def test_off(word):
     assert calls.table(ran(ONE, HETSCHED_BLAS=word)[1])["dgemm"]["taken"] == 0
 
 
+@pytest.mark.slow
 @two_cores
 def test_small_calls():
     counted = calls.table(
@@ -333,6 +334,7 @@ os.waitpid(child, 0)
     assert sorted(taken) == [1, 2]  # the child counts from zero
 
 
+@pytest.mark.slow
 def test_python_signal_handlers_that_multiply():
     out, _ = ran("""
 import signal

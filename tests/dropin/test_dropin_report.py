@@ -89,6 +89,7 @@ print(os.getpid(), children[0])
     assert counted(said) == {parent: 3, child: 1}
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_found_prints_nothing_for_its_parent():
     """The child that looks for it has the memory of the parent, and ends by _exit."""
     program = f"""
@@ -153,7 +154,7 @@ os.waitpid(child, 0)
     assert ("ended by a signal" in text) == (not by_itself)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pools_of_multiprocessing(method, tmp_path):
     folder = tmp_path / "records"
@@ -232,6 +233,7 @@ def test_relative_directories_are_those_of_the_start(tmp_path):
     assert len(list((tmp_path / "here").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_a_record_can_be_read_whatever_the_umask(tmp_path):
     assert ran("import os; os.umask(0o777)\n" + TWO, tmp_path) == ("", "")
     (path,) = tmp_path.iterdir()
@@ -247,6 +249,7 @@ def test_a_program_runs_on_without_its_records(where, tmp_path):
     assert ran(program, folder or tmp_path / where) == ("ran\nTrue\n", "")
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_length_of_files_ends_no_program(tmp_path):
     """The system would send a signal that ends it."""
 
@@ -419,6 +422,7 @@ os._exit(5)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_exec_reports_that_there_was_no_call():
     done = exec_("--report", "true")
     assert (done.returncode, done.stdout) == (0, "")
@@ -445,7 +449,7 @@ def test_the_status_of_a_program_with_a_report(status):
 
 
 # SIGABRT would leave a core, and Python ignores SIGPIPE
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     many(
@@ -467,13 +471,14 @@ def test_the_signal_that_ended_a_program_with_a_report(number, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_input_and_output_are_those_of_a_program_with_a_report():
     given = "\n".join(map(str, range(1000)))
     done = exec_("--report", "cat", input=given)
     assert done.stdout == given
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--report"]])
 def test_a_program_has_the_usual_action_for_a_broken_pipe(words):
     """Python itself ignores it, and a new program would inherit that."""
@@ -526,6 +531,7 @@ def waiting():
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", many([signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP], [signal.SIGHUP])
 )
@@ -577,6 +583,7 @@ def test_the_status_is_not_lost_where_ends_of_children_are_ignored(waiting):
     assert process.returncode == 3
 
 
+@pytest.mark.slow
 def test_a_full_standard_error_changes_no_status():
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "hetsched", "exec", "--report", "sh", "-c", "exit 4"]
@@ -656,6 +663,7 @@ def test_a_call_that_is_taken_is_explained():
     assert "one thread is asked for or one cpu is left, forwarded" in line
 
 
+@pytest.mark.slow
 def test_what_is_explained_is_bounded():
     lines = explained("""
 import numpy as np
@@ -673,6 +681,7 @@ for letter in "fdFD":
     ) == [f"dgemm, 1.{digit}e+03 multiply-adds: small, forwarded" for digit in "678"]
 
 
+@pytest.mark.slow
 def test_explaining_to_a_pipe_that_is_closed_ends_no_program():
     program = (
         "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n" + TWO + "print('ran')"

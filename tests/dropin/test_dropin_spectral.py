@@ -602,6 +602,7 @@ def test_taken_calls_are_explained_and_reported():
     assert counted["dsyevd"]["taken"] == counted["dgesdd"]["taken"] == 1
 
 
+@pytest.mark.slow
 @two_cores
 def test_nan_is_counted_as_refused():
     _, said = ran(

@@ -153,7 +153,7 @@ SILENT = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "words", "refused"),
     many(
@@ -263,7 +263,7 @@ int main(int count, char **words)
     assert ran([program, pairs[96 - bits][0]]) == (["0 0", "0 0"], each("taken", 2))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", INTEGERS)
 def test_a_library_in_the_global_scope(build, pairs, bits):
     """A module that is linked with none."""
@@ -284,7 +284,7 @@ print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[
     assert out == ["0", "[0, 5]"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["ours", "copy"])
 def test_two_copies_of_the_drop_in_library(build, pairs, first):
     """As of two installations, one of which runs the other's `hetsched exec`: they do not call each

@@ -188,6 +188,7 @@ def test_files_are_replaced_as_a_whole(tmp_path, monkeypatch):
             pool.run(plan, A, B, layers=tmp_path)
 
 
+@pytest.mark.slow
 def test_interrupted(tmp_path):
     """Ctrl-C leaves no file, and soon."""
     program = f"""

@@ -292,6 +292,7 @@ def test_resumes(pair, monkeypatch):
     assert done.bytes_written < done.plan.written
 
 
+@pytest.mark.slow
 def test_more_memory_keeps_the_tiles(pair, monkeypatch):
     want, memory = pair
     reporting(monkeypatch)
@@ -312,7 +313,7 @@ def test_less_memory_is_refused(pair, monkeypatch):
     finish(memory, want)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "change", ["input", "dtype", "alpha", "no partial", "short partial", "old journal"]
 )
@@ -406,7 +407,7 @@ def test_replaced_inputs_are_noticed(pair, monkeypatch, how, kind):
         assert done.resumed == 0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["touched", "restored", "chmod", "linked", "not yet read"])
 def test_inputs_of_the_same_content_are_the_same(pair, monkeypatch, how):
     """As far as they have been read."""
@@ -479,7 +480,7 @@ def test_damaged_tiles_are_computed_again(pair, monkeypatch):
     finish(memory, want)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("place", "out"),
     many(
@@ -586,6 +587,7 @@ def test_arrays_are_known_by_their_content(pair, monkeypatch):
     np.testing.assert_array_equal(np.load("C.npy"), want)
 
 
+@pytest.mark.slow
 def test_input_changed_meanwhile(pair, monkeypatch):
     _, memory = pair
     reporting(monkeypatch)

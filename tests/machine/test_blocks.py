@@ -174,6 +174,7 @@ def test_damaged_files(planted, cache, change):
     assert len(hs.Pool()) == host.worth
 
 
+@pytest.mark.slow
 def test_measure_finds_them_only_when_asked(planted, cache):
     here = hs.measure(**SMALL)
     assert (here.blocks, planted) == ({}, [])

@@ -478,6 +478,7 @@ def test_ctrl_c_on_several_domains(describe, call):
     assert interrupted(program) == []
 
 
+@pytest.mark.slow
 def test_measured_platforms_have_domains(describe):
     own = topology().allowed
     describe("".join(f'[[domain]]\ncpus = "{cpu}"\nnode = {i}\n' for i, cpu in enumerate(own[:2])))

@@ -75,7 +75,7 @@ def test_the_shared_pool_has_the_cpus_of_the_mask():
         assert found == [[cpu] for cpu in mask_]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @linux
 @needs_two
 @pytest.mark.parametrize("pool", ["hs.Pool(2)", "hs.Pool(hs.Platform.star([1, 2]))", "hs.Pool()"])
@@ -88,7 +88,7 @@ def test_an_explicit_pool_keeps_its_workers_and_follows_the_mask(pool):
         assert found == ([[cpu] for cpu in mask_] if len(mask_) == 2 else [mask_] * 2)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @linux
 @needs_two
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ tell([hs.topology().cpus, pinned, unpinned, os.sched_getaffinity(0) == bound])
     assert stays
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @linux
 @needs_two
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="there is no taskset")

@@ -133,6 +133,7 @@ def test_more_workers_than_a_domain_has_cores(host):
     assert spread(host, 2 * host.cpus)[0] == 0  # all domains, and two workers on each core
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(topology().groups()) < 2, reason="one core")
 def test_the_system_moves_the_workers_of_a_smaller_pool():
     """They may use each cpu of their domain. In a pool with a worker for each core each has its

@@ -368,6 +368,7 @@ def test_systems(deal, dtype, kind, cols):
     )
 
 
+@pytest.mark.slow
 @given(grids(), st.sampled_from(DTYPES), st.integers(1, 3))
 def test_what_ranks_hold_already(deal, dtype, cols):
     grid, root = deal

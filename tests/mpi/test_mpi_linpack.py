@@ -46,7 +46,7 @@ def residual(a, x, b):
     return np.abs(a @ x - b).max() / (2.0**-53 * norm * len(b))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("which", linpack.MAPS)
 @pytest.mark.parametrize(
     "n", [1, *many([2, BLOCK - 1, BLOCK], []), BLOCK + 1, *many([3 * BLOCK + 5], [])]

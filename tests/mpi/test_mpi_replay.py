@@ -37,6 +37,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("replay")
 
 
+@pytest.mark.slow
 @settings(max_examples=many(40, 15))
 @given(
     sizes=st.tuples(*[st.sampled_from([1, 2, 7, 24, 60, 300])] * 3),
@@ -266,6 +267,7 @@ def test_panels_over_slow_links(folder):
     assert replayed(*read(folder)) == pytest.approx(5 + 4 / 3 + 2)
 
 
+@pytest.mark.slow
 @given(
     blocks=st.integers(1, 9),
     width=st.integers(1, 3),

@@ -64,6 +64,7 @@ def problems(draw):
     return size, shape, steps, times, dtype, draw(st.integers(0, size - 1))
 
 
+@pytest.mark.slow
 @given(problems())
 def test_the_bits_of_one_machine(pools, problem):
     size, shape, steps, times, dtype, root = problem

@@ -187,6 +187,7 @@ class TestProducts:
             """
         assert all(is_gone(int(pid)) for pid in interrupted(program, after=1.0))
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not os.path.isdir("/proc"), reason="no /proc")
     def test_they_end_with_the_master(self):
         program = """

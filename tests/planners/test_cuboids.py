@@ -522,7 +522,7 @@ def test_platform_of_extreme_speeds():
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("volumes", "options"),
     [

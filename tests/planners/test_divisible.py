@@ -269,6 +269,7 @@ def test_one_way_bound(workers):
         assert least * (1 - Fraction(1e-12)) <= Fraction(bound) <= least
 
 
+@pytest.mark.slow
 @given(workers=st.lists(worker, min_size=6, max_size=7), z=ratio, seed=st.integers(0, 99))
 def test_more_workers(workers, z, seed):
     times, costs = (np.array(x) for x in zip(*workers, strict=True))
@@ -368,6 +369,7 @@ def test_one_worker():
         assert plan.optimal
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_search():
     program = """
         import time

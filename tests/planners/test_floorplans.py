@@ -419,7 +419,7 @@ def test_guillotine_is_the_best_of_rectangles(areas):
     assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uniform", "lognormal", "two classes"])
 def test_guillotine_of_six(kind):
     for seed in range(many(4, 2)):
@@ -429,6 +429,7 @@ def test_guillotine_of_six(kind):
         assert plan.cost == pytest.approx(oracle.best_rectangles(areas), rel=1e-11)
 
 
+@pytest.mark.slow
 def test_guillotine_with_a_wheel_inside():
     """Six areas: beside the sixth, or with two of them in one of the five places."""
     beside = [20, 20, 20, 20, 1, 40]
@@ -717,6 +718,7 @@ def grouped(draw):
     return areas, groups, draw(st.sampled_from([0.5, 1.0, 10.0]))
 
 
+@pytest.mark.slow
 @given(grouped())
 @example(([1.0, 2.0, 4.0, 8.0], [0, 1, 0, 1], 1.0))
 @example(([1.0, 2.0, 4.0, 8.5], [0, 1, 2, 2], 10.0))
@@ -828,6 +830,7 @@ def boxed(draw):
     )
 
 
+@pytest.mark.slow
 @given(boxed())
 def test_the_form_of_the_matrix_counts(case):
     areas, weights, shape = case
@@ -993,6 +996,7 @@ def test_recut(method, areas, seed):
     assert again.moved == pytest.approx(differs, abs=4 * len(areas) / 300)
 
 
+@pytest.mark.slow
 def test_recut_with_the_same_areas_moves_nothing():
     again = hs.partition(PAPER).recut(PAPER)
     assert again.moved == pytest.approx(0, abs=1e-12)
@@ -1069,6 +1073,7 @@ def test_deterministic_and_inputs_untouched(method):
         assert weights.tolist() == [1.0] * 11
 
 
+@pytest.mark.slow
 def test_seed_and_budget():
     areas = random_areas("uniform", 16, 2)
     plans = [hs.partition(areas, seed=seed) for seed in (1, 1, 2)]
@@ -1234,7 +1239,7 @@ def test_link_costs_four_hundred_decades_apart():
     assert plan.cost == pytest.approx(2 * costs[dear] * math.sqrt(share), rel=1e-3)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "p"), [("guillotine", 12), ("interval", 60)])
 def test_too_many_forms_of_a_zone(method, p):
     """What would take hours is refused, and left out of "best"."""

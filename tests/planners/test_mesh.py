@@ -396,6 +396,7 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
     check(plan.on(slow))
 
 
+@pytest.mark.slow
 @settings(max_examples=many(25, 15))
 @given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
 def test_installments(network, n, source_computes, rounds):
@@ -554,6 +555,7 @@ def test_bad_sources(source, error, words):
         hs.layers_network(10, [1e-3] * 3, [(0, 1, 1e-4), (1, 2, 1e-4)], source)
 
 
+@pytest.mark.slow
 @settings(max_examples=many(20, 15))
 @given(networks(most=4, links=4), st.integers(1, 5), st.booleans())
 def test_all_counts(network, n, source_computes):
@@ -619,7 +621,7 @@ def test_source_anywhere(source):
     assert with_source.makespan < plan.makespan
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["relaxed", "milp"])
 def test_mirrored(method):
     """The same mesh from each of its corners, and turned."""

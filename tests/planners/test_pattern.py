@@ -184,6 +184,7 @@ def test_slices_of_ten():
     assert "not proven optimal (pattern)" in str(plan.certificate)
 
 
+@pytest.mark.slow
 def test_a_million_blocks():
     n = 10**6
     times = np.random.default_rng(2).uniform(1, 5, 50)

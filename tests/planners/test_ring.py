@@ -360,6 +360,7 @@ def test_homogeneous_with_very_many_workers():
 # ---- heuristics and bounds -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_search_is_near_the_optimum():
     """Also where few take part; within 0.2 % where multi-start greedy is far off."""
     worst = 0.0

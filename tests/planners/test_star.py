@@ -171,7 +171,7 @@ class TestRules:
                     computed = [(x[6], x[7]) for x in plan.messages.tolist() if x[1] == 1]
                     assert computed == [message[4] for message in log if message[4]]
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(many(10, 4)))
     def test_virtual_platforms(self, seed):
         """The choice of equal workers, where there are many thresholds and many workers can be
@@ -414,6 +414,7 @@ class TestBounds:
             assert plan.bounds["transfer"] >= plan.bounds["traffic"] * (1 - 1e-9)
             assert plan.bounds["re-use"] >= plan.bounds["traffic"] * (1 - 1e-9)
 
+    @pytest.mark.slow
     def test_transfer_of_one_worker(self):
         """X = 64000 updates with 100 buffers: at least 2 X / 10 - 200 blocks there, and C back."""
         plan = hs.plan_product(40, 40, 40, platform_of([3], [0.01], [100]))
@@ -491,6 +492,7 @@ class TestMaximumReuse:
                 hs.plan_product(n, n, n, platform, m).makespan for m in METHODS
             )
 
+    @pytest.mark.slow
     def test_bound_by_the_port_ratio(self):
         """2 / sqrt(m) blocks an update for large t, the paper's CCR; both bounds are below it."""
         plan = hs.plan_product(56, 56, 4000, platform_of([1], [1e-6], [57]), "maxreuse")
@@ -504,6 +506,7 @@ class TestMaximumReuse:
             plan = hs.plan_product(12, 12, 12, platform_of([1], [w], [21]))
             assert (plan.chunks["buffers"] < 1).any() == streamed
 
+    @pytest.mark.slow
     def test_by_rows(self):
         """Transposed, the blocks of B come one by one."""
         plans = [
@@ -661,6 +664,7 @@ class TestSearch:
         )
         assert math.isclose(plan.makespan, turned.makespan, rel_tol=0.02)
 
+    @pytest.mark.slow
     def test_by_rows(self):
         """Two columns for three workers: shared out by rows."""
         instance = (60, 2, 6, (1, 1, 1), (8, 8, 8), (60, 60, 60))
@@ -680,6 +684,7 @@ class TestSearch:
             # else
             assert plan.makespan < 1.1 * plan.bounds["traffic"]
 
+    @pytest.mark.slow
     def test_the_gain_on_the_calibrated_platform(self):
         """2 x 256 MB, 4 x 512, 2 x 1024; spec: 20 % below Het, 1.35 times the bound."""
         platform = platform_of([5.12e-3] * 8, [0.76e-3] * 8, [5242] * 2 + [10485] * 4 + [20971] * 2)

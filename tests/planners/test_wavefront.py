@@ -369,6 +369,7 @@ class TestPlot:
         assert len(front) == (min(plan.shape) > 1)
         assert f"makespan {digits(plan.makespan)}" in ax.get_title(loc="left")
 
+    @pytest.mark.slow
     def test_in_notebooks(self):
         assert "<svg" in hs.wavefront(10, 10, [3, 5, 8])._repr_html_()
 

@@ -146,6 +146,7 @@ def test_bad_arguments(arguments, options, error, words):
         hs.workers_worth(*arguments, **options)
 
 
+@pytest.mark.slow
 def test_forms():
     pytest.importorskip("matplotlib").use("Agg")
     plan = hs.workers_worth(100, 100, 100, hs.Platform.star([1, 2], names=["a", "b"]))

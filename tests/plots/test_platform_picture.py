@@ -101,7 +101,7 @@ def numbers_in_cells(ax, p):
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("p", [1, 2, 6, 16, 40])
 def test_links_between_all_workers_are_a_matrix(p):
     costs = random(p, p)
@@ -123,7 +123,7 @@ def test_links_between_all_workers_are_a_matrix(p):
         assert [label.get_text() for label in ax.get_xticklabels()] == list(platform.names)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [9, 16])
 def test_names_below_a_narrow_matrix_do_not_overlap(p):
     parts = [hs.Platform.star([1.0] * (p // 3)) for _ in range(3)]

@@ -143,6 +143,7 @@ def test_rows_of_64_workers_are_all_labelled_and_of_400_thinned_out(draw):
     assert_readable(ax)
 
 
+@pytest.mark.slow
 def test_names_are_shortened_and_not_read_as_formulas():
     names = [f"node-{i}.cluster.example.org/$core_{i}$ with spaces" for i in range(3)]
     ax = plot_trace(gantt(3, names=names, predicted=5.0))
@@ -161,6 +162,7 @@ def test_100_000_events_make_a_small_svg():
     assert len(figure_svg(trace.plot)) < 500_000
 
 
+@pytest.mark.slow
 def test_trace_without_events_or_workers():
     for workers in (["a", "b"], []):
         plot_trace(
@@ -168,7 +170,7 @@ def test_trace_without_events_or_workers():
         ).figure.canvas.draw()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("p", WORKERS)
 def test_distribution_bars_are_the_times(p):
     plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
@@ -194,7 +196,7 @@ def test_distribution_with_idle_workers_and_without_chunks():
     plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("p", "method", "shape"),
     many(
@@ -275,7 +277,7 @@ def test_cuts_are_numbered_from_the_whole_down():
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [None, (60, 90)])
 def test_pinwheels_corners_and_groups(shape):
     (wheel,) = cuts_of(hs.partition([20, 20, 20, 20, 1], "guillotine", shape))

@@ -91,7 +91,7 @@ class TestColours:
             > lab(step_colour(8, 9), eye)[0]
         )
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("p", [16, 64, 1000])
     def test_many_workers_go_from_dark_to_light_with_their_speed(self, p):
         times = np.random.default_rng(p).uniform(1.0, 8.0, p)
@@ -228,7 +228,7 @@ def assert_within(figure):
     return found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("p", many([2, 16, 64], [16]))
 @pytest.mark.parametrize("name", PLANS)
 def test_fits_a_column(name, p):

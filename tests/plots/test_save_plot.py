@@ -55,6 +55,7 @@ def test_the_measure_finds_other_fonts(tmp_path):
     assert b"/Type3" in (tmp_path / "picture.pdf").read_bytes()
 
 
+@pytest.mark.slow
 def test_arguments_of_the_plot(tmp_path):
     path = tmp_path / "picture.svg"
     PLAN.save_plot(path, width="column", cut_order=False)
@@ -100,6 +101,7 @@ def test_without_the_order_of_the_cuts():
     assert len(names) < len(shown.texts)
 
 
+@pytest.mark.slow
 def test_comparisons_without_the_order_of_the_cuts():
     found = DRAWN["comparison"]()
     assert found.plot().get_supxlabel() == "small numbers: order of the cuts"

@@ -146,6 +146,7 @@ def test_unknown_import():
         from hetsched import matmull  # noqa: F401
 
 
+@pytest.mark.slow
 def test_threads():
     """Sixteen threads, each beginning at another name, see the same objects."""
     code = """
@@ -191,6 +192,7 @@ want = [[6, 3], counts, "partition", "hetsched.planners.distribute"]
 """
 
 
+@pytest.mark.slow
 def test_functions_that_use_the_package_are_sent():
     """By value, to a process that has not loaded anything of hetsched."""
     sent, want = fresh(

@@ -337,6 +337,7 @@ class TestSizes:
         np.linalg.lstsq(hs.asarray(np.ones((1000, 100))), np.ones(1000))
         np.linalg.inv(hs.asarray(np.ones((20, 50, 50)) + np.eye(50)))
 
+    @pytest.mark.slow
     def test_for_real(self):
         """A stack, a tall matrix and a square one, of the size from which they are taken."""
         a = definite(260)

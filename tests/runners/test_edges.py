@@ -86,7 +86,7 @@ ORDERS = (
 )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["three", "emulated"])
 def test_products(pools, name, method):

@@ -964,6 +964,7 @@ class TestPlan:
             with pytest.raises(TypeError, match="dtype"):
                 pool.plan_lu(10, 10, dtype=int)
 
+    @pytest.mark.slow
     def test_forms(self):
         plan = hs.plan_lu(100, 100, hs.Platform.star(THREE), block=20)
         assert json.loads(json.dumps(plan.to_dict()))["makespan"] == plan.makespan

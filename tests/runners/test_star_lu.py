@@ -113,7 +113,7 @@ class TestPlan:
     def test_a_fast_master_and_slow_links_leave_nothing_to_workers(self):
         assert hs.plan_star_lu(8, PLATFORM, "oddoml", master_time=1e-9).products == ()
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("n", [2, 9, 40])
     def test_looking_ahead_is_never_later(self, n):
         """No columns of the master, in any step: the panels and the products one after the other.

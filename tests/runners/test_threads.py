@@ -223,7 +223,7 @@ def test_known_from_the_first_use_on():
     ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", ["None", "type(sys)('threadpoolctl')"], ids=["missing", "old"])
 def test_without_threadpoolctl(gone):
     code = (

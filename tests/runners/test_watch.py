@@ -87,6 +87,7 @@ def test_gained_cells_counted_one_by_one(data):
 # ---- when to look, and whether to move -----------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(
     steps=st.integers(0, 40),
     every=st.none() | st.integers(1, 12),

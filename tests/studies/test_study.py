@@ -409,6 +409,7 @@ def goes_on(path):
     return function.calls
 
 
+@pytest.mark.slow
 def test_a_journal_cut_anywhere_is_gone_on_with(tmp_path):
     path = tmp_path / "t.csv"
     whole = half_done(path).read_bytes()
