@@ -91,7 +91,7 @@ SANITIZED := tests/dropin/test_dropin_lapack.py tests/dropin/test_dropin_product
              tests/runners/test_pool.py tests/planners/test_product_layers.py tests/runners/test_star_run.py tests/runners/test_stencil.py tests/runners/test_sweep.py
 UNSANITIZED := interrupt or ctrl_c or process or killed or fork or docs or peak or plot or late or too_fast or host or rings_and_divisions
 
-pytest-address: $(VENV)/installed-test-all build/ctest-address
+pytest-address: $(TESTED) build/ctest-address
 	@{ $(BIN)/cmake -S . -B build/ctest-address -DSKBUILD=ON -DPython_EXECUTABLE="$(abspath $(BIN))/python" && \
 	  $(BIN)/cmake --build build/ctest-address --target _hetsched hetsched_blas -j2; } >build/$@.log 2>&1 || { tail -40 build/$@.log; exit 1; }
 	HETSCHED_EXTENSION="$$(echo $(CURDIR)/build/ctest-address/hetsched/_engine/_hetsched*.so)" PYTHONPATH=tests \
@@ -100,12 +100,12 @@ pytest-address: $(VENV)/installed-test-all build/ctest-address
 	$(LIMITED) $(BIN)/python -m pytest -p instrumented --capture=sys -q -n 2 --dist loadfile $(NOT_SLOW) -k "not ($(UNSANITIZED))" $(SANITIZED)
 
 # Lines and branches of the engine that all tests reach together, those in C and those in Python: docs/coverage.md.
-coverage: $(VENV)/installed-test-all
+coverage: $(TESTED)
 	$(BIN)/python tools/coverage.py
 
 SECONDS ?= 60
 SEED    ?= 1
-fuzz: $(VENV)/installed-test
+fuzz: $(TESTED)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 # What is found is in build/fuzz/found; "build/fuzz/csrc/fuzz/fuzz_x FILE" shows it again. The corpora are kept: the next run goes on.
@@ -121,7 +121,7 @@ cfuzz: $(BIN)/cmake
 	  echo "$$name: $$(grep '^Done' $$name.log)"; \
 	done
 
-bench: $(VENV)/installed-test
+bench: $(TESTED)
 	$(BIN)/python benchmarks/bench_matmul.py
 	$(BIN)/python benchmarks/bench_small.py
 	$(BIN)/python benchmarks/bench_stacks.py
@@ -145,19 +145,19 @@ bench: $(VENV)/installed-test
 # The test suites of NumPy, SciPy and scikit-learn on hetsched's functions, and these, Octave's and R's with the drop-in library; for
 # nights. Its counts go into docs/peers.md. WIDTHS: folders with more libraries, for tests/peers/widths.py.
 WIDTHS ?=
-peers: $(VENV)/installed-test-all
+peers: $(TESTED)
 	nice $(BIN)/python tests/peers/run.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/octave_and_r.py --write docs/peers.md
 	nice $(BIN)/python tests/peers/widths.py --in $(WIDTHS) --write docs/peers.md
 
 # Warnings are errors. The gallery's examples are run, those of the pages are by make test; then the site is looked at in a browser.
-docs: $(VENV)/installed-test-all $(VENV)/installed-docs build/reproduction/reproduction.html
+docs: $(TESTED) $(VENV)/installed-docs build/reproduction/reproduction.html
 	@rm -rf build/docs docs/api/generated docs/auto_gallery docs/notebooks
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 	$(BIN)/python -m pytest -q tests/project/test_site.py tests/project/test_api.py
 
 # The papers' numbers again, on one page of the site: two minutes.
-build/reproduction/reproduction.html: $(VENV)/installed-test $(wildcard hetsched/studies/*.py hetsched/planners/*.py)
+build/reproduction/reproduction.html: $(TESTED) $(wildcard hetsched/studies/*.py hetsched/planners/*.py)
 	@mkdir -p $(@D)
 	$(BIN)/hetsched reproduce -q all -o $@
 

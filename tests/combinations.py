@@ -14,7 +14,7 @@ def values_of(item: pytest.Item) -> Iterator[tuple]:
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0]
         if isinstance(names, str):
-            names = [name.strip() for name in names.split(",")]
+            names = [name.strip() for name in names.split(",") if name.strip()]
         yield tuple((name, id(params.pop(name))) for name in names)
     for name, value in params.items():
         yield ((name, id(value)),)

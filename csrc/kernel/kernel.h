@@ -61,7 +61,8 @@ hs_status hs__kernel_set(const char *name, hs__kernel *kernel);
 const hs__kernel *hs__kernel_current(void);
 
 /* 1 if the arithmetic kernels are compiled for AVX2 and AVX-512 as well. HS_PLAIN_VECTORS leaves
- * them out of a build that should be short. Packing and streaming stores do not depend on it. */
+ * them out of a build that should be short. Packing does not depend on it; streaming stores are
+ * plain, too. */
 #if defined(__x86_64__) && !defined(HS_PLAIN_VECTORS)
 #define HS__X86_SETS 1
 #else

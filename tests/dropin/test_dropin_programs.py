@@ -373,7 +373,7 @@ print("here")
     assert out == "here\n"
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "values"),
     [

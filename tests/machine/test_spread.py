@@ -85,7 +85,7 @@ def test_processes_that_see_the_load_do_not_overlap(host):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("host", many(HOSTS, HOSTS[:1]), indirect=True, ids=str)
+@pytest.mark.parametrize("host", HOSTS, indirect=True, ids=str)
 def test_each_process_chooses_anew(host):
     code = (
         "from hetsched.machine.spread import spread\n"

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(40, 15))
+@settings(max_examples=40)
 @given(
     sizes=st.tuples(*[st.sampled_from([1, 2, 7, 24, 60, 300])] * 3),
     times=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=1, max_size=4),

@@ -217,7 +217,8 @@ class TestLost:
         [
             (signal.SIGKILL, 0),
             (signal.SIGSTOP, 1),
-            *many([(signal.SIGKILL, 1), (signal.SIGSTOP, 2)], []),
+            (signal.SIGKILL, 1),
+            (signal.SIGSTOP, 2),
         ],
     )
     def test_at_any_time(self, sent, seed):

@@ -52,7 +52,7 @@ LONG = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("planner", many(list(LONG), list(LONG)[::5]))
 def test_a_planner(planner):
     setup, call = LONG[planner].split("|")

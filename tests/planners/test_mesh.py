@@ -184,7 +184,7 @@ def networks(draw, most=5, links=7):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(25, 15))
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 60), st.booleans())
 # HiGHS 1.16 says "solve error" with the start, and solves it without
 @example(([9.9375, 5.0], [(0, 1, 0.0)], 0), 29, True)
@@ -397,7 +397,7 @@ def test_modes_of_a_mesh_on_other_platforms(mode):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(25, 15))
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 60), st.booleans(), st.integers(2, 5))
 def test_installments(network, n, source_computes, rounds):
     """The least of a program of its own, never later than with fewer; whole layers near it; times
@@ -493,7 +493,7 @@ def test_bad_modes():
 
 
 @pytest.mark.slow
-@settings(max_examples=many(25, 15))
+@settings(max_examples=25)
 @given(networks(), st.integers(1, 40), st.booleans(), st.data())
 def test_sources(network, n, source_computes, data):
     """As from one node before them, over links without cost; what one gives, more never make
@@ -556,7 +556,7 @@ def test_bad_sources(source, error, words):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(20, 15))
+@settings(max_examples=20)
 @given(networks(most=4, links=4), st.integers(1, 5), st.booleans())
 def test_all_counts(network, n, source_computes):
     plan = hs.layers_network(n, *network, method="milp", source_computes=source_computes)
@@ -566,7 +566,7 @@ def test_all_counts(network, n, source_computes):
 
 
 @pytest.mark.slow
-@settings(max_examples=many(20, 15))
+@settings(max_examples=20)
 @given(
     networks(most=4, links=5),
     st.integers(1, 20),

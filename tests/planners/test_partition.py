@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from inputs import many
 from oracles import column_cost, column_cost_of_any_sets, covers_exactly
 from stages import partition_columns
 
@@ -238,7 +237,7 @@ def test_cost_of_2000_areas_is_the_plain_recurrences(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["few values", *many(["uniform", "equal"], [])])
+@pytest.mark.parametrize("kind", ["few values", "uniform", "equal"])
 def test_100000_areas(kind):
     """A best column of k parts and width W >= k min(areas) has k // 2 * W <= 1, or halving it would
     pay."""

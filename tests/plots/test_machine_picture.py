@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inputs import many
 from readable import assert_readable
 from trees import MACHINES, V2_MOUNT, Tree, intel_hybrid, nested_container, old_container
 
@@ -126,7 +125,7 @@ def test_files_of_hwloc(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cores", "nodes", "packages"), [(32, 4, 2), *many([(128, 8, 2)], [])])
+@pytest.mark.parametrize(("cores", "nodes", "packages"), [(32, 4, 2), (128, 8, 2)])
 def test_servers(cores, nodes, packages, tree):
     t = server(tree, cores, nodes, packages)
     boxes = machine_boxes(t)

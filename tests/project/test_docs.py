@@ -98,7 +98,6 @@ def test_there_are_docstring_examples():
     )
 
 
-@pytest.mark.slow
 def test_security_names_tests_that_exist():
     """Each promise has one, and so has each file that it names."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")

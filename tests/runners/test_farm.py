@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from inputs import many
 
 import hetsched as hs
 from hetsched.runners import tasks as farm
@@ -59,7 +58,8 @@ def who(x):
     [
         ("fork", "plan"),
         ("spawn", "demand"),
-        *many([("fork", "demand"), ("spawn", "plan")], []),
+        ("fork", "demand"),
+        ("spawn", "plan"),
     ],
 )
 def test_results_are_in_the_order_of_the_tasks(order, method):

@@ -122,7 +122,7 @@ def test_out(no_shortcut, dtype, out_layout):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", many(DTYPES, DTYPES[1:3]))
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_larger_than_every_block(kernel, dtype):
     rng = np.random.default_rng(3)
     shapes = (
@@ -130,12 +130,10 @@ def test_larger_than_every_block(kernel, dtype):
         if np.dtype(dtype).kind == "f"
         else [(700, 40), (160, 700), (60, 3000)]
     )
-    for turn, shape in enumerate(shapes):
+    for shape in shapes:
         A = laid_out(rng, shape, dtype, "C")
-        if many(True, turn != 1):
-            assert_gram(hs.gram(A), A, "rows")
-        if many(True, turn == 1):
-            assert_gram(hs.gram(A.T, of="columns"), A.T, "columns")
+        assert_gram(hs.gram(A), A, "rows")
+        assert_gram(hs.gram(A.T, of="columns"), A.T, "columns")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

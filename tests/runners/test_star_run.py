@@ -132,7 +132,6 @@ class TestResults:
         assert result is C
         assert near(C, A, B, alpha, beta, old if beta else None)
 
-    @pytest.mark.few(2)
     @pytest.mark.parametrize("kernel", kernels.KERNELS)
     def test_kernels(self, kernel):
         rng = np.random.default_rng(3)

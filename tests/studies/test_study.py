@@ -421,7 +421,6 @@ def test_a_journal_cut_anywhere_is_gone_on_with(tmp_path):
         path.unlink()
 
 
-@pytest.mark.slow
 def test_a_flipped_bit_is_found(tmp_path):
     """Anywhere: never another result."""
     path = tmp_path / "t.csv"
