@@ -1,5 +1,5 @@
 # make demo   builds and shows the main job
-# make test   builds, and runs the tests with few inputs: ten to sixteen minutes on two cores
+# make test   builds, and runs the tests with few inputs: about ten minutes on two cores
 # make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS: hours
 # make ctest   runs the tests in C;  make pytest  those in Python;  make pytest-address  a part of
 #   them in an engine with sanitizers: each with all inputs
