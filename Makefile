@@ -21,7 +21,7 @@ SOURCES := $(shell find csrc cmake hetsched/_engine -type f \( -name '*.[ch]' -o
 MODULES := $(VENV)/modules-$(shell find hetsched -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Most modules of these packages are never imported: to compile all takes half of the installation.
-# This is how pip wants it: a false value sets an option that begins with "no".
+# pip takes a false value as "yes" for an option whose name begins with "no".
 export PIP_NO_COMPILE = no
 # For commands that are silent for more than ten seconds.
 ELAPSED := exec $(PYTHON) tools/elapsed.py
@@ -162,7 +162,7 @@ build/reproduction/reproduction.html: $(TESTED) $(wildcard hetsched/studies/*.py
 	$(BIN)/hetsched reproduce -q all -o $@
 
 PYTHON_FILES := hetsched tests benchmarks examples tools $(wildcard docs/*.py)
-lint: $(VENV)/installed-lint $(BIN)/cmake
+lint: $(VENV)/installed-lint
 	$(BIN)/lint-imports
 	$(BIN)/ruff check $(PYTHON_FILES) docs/gallery
 	$(BIN)/ruff format --check $(PYTHON_FILES)
@@ -194,7 +194,7 @@ $(MODULES): | $(BIN)/python
 	@touch $@
 
 # First, as the sanitized engines are built while the rest is installed.
-$(VENV)/installed-test $(VENV)/installed-test-all: | $(BIN)/cmake test-system
+$(VENV)/installed-test $(VENV)/installed-test-all $(VENV)/installed-lint: | $(BIN)/cmake test-system
 $(BIN)/cmake: | $(BIN)/python
 	@$(ELAPSED) "installing CMake" "a few seconds" $(BIN)/pip install -q cmake
 

@@ -20,11 +20,11 @@ def values_of(item: pytest.Item) -> Iterator[tuple]:
         yield ((name, id(value)),)
 
 
-def few_of(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests that remain, in their order, if of all combinations of the parameters of a function
-    only enough are taken for each value to occur in a test, and no more than its mark `few` says.
-    The combinations are taken in the order of a checksum of their names, which is always the same
-    and pairs each value with several others. A test without parameters remains. O(n log n)."""
+def few_of(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The tests to run. Of the combinations of a function's parameters, those in which a value
+    occurs for the first time, and no more than its mark `few` says. They are looked at in the order
+    of a checksum of their names, which is always the same and pairs each value with several others.
+    Each test without parameters is there. O(n log n)."""
     kept = set()
     met = set()
     taken = Counter()
@@ -39,4 +39,4 @@ def few_of(items: list[pytest.Item]) -> list[pytest.Item]:
             kept.add(item)
             met |= values
             taken[function] += 1
-    return [item for item in items if item in kept]
+    return kept

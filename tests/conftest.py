@@ -95,13 +95,12 @@ def pytest_collection(session):
 
 @pytest.hookimpl(trylast=True)  # after the choices of -m and -k
 def pytest_collection_modifyitems(config, items):
-    """Few combinations of parameters, in "make test". And the longest files first, so that
-    at the end no process waits for the other: xdist takes the files in this order."""
+    """Few combinations of parameters, in "make test". And the longest files first, so that at the
+    end no process waits for the other: xdist takes the files in this order."""
     if many(False, True):
         kept = combinations.few_of(items)
-        chosen = set(kept)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = kept
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 
