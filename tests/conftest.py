@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from itertools import count
+from pathlib import Path
 
 # What is compared with is computed by one thread: more of them would spin on cores that others
 # need. Before NumPy is loaded.
@@ -72,6 +73,23 @@ def pytest_configure(config):
     for ever for its successor."""
     config.option.maxworkerrestart = "0"
     _watch["to"] = os.dup(2)  # pytest does not capture it now
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        config.args[:] = _in_turn(
+            config.args, int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        )
+
+
+def _in_turn(args, process, processes):
+    """The files of the arguments, each process beginning with others. pytest rewrites the asserts
+    of a file that it reads for the first time, which takes as long as all else that it does with
+    it. So each process finds most files as another one has left them."""
+    files = [
+        str(file)
+        for arg in args
+        for file in (sorted(Path(arg).rglob("test_*.py")) if Path(arg).is_dir() else [arg])
+    ]
+    first = len(files) * process // processes
+    return files[first:] + files[:first]
 
 
 def pytest_runtest_setup():
@@ -101,7 +119,12 @@ def pytest_collection_modifyitems(config, items):
         kept = combinations.few_of(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
-    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+    items.sort(
+        key=lambda item: (
+            LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG),
+            item.path,
+        )
+    )
 
 
 def pytest_collection_finish(session):
