@@ -24,7 +24,10 @@ def pooled(run, **options):
 def star(pool, told):
     platform = hs.Platform.star([0.002, 0.003], link_costs=[0.001, 0.002], memory=[12, 21])
     return pool.run(
-        hs.plan_product(4, 8, 3, platform), np.ones((64, 48)), np.ones((48, 128)), progress=told
+        hs.plan_product(4, 8, 3, platform, budget=0),
+        np.ones((64, 48)),
+        np.ones((48, 128)),
+        progress=told,
     )
 
 

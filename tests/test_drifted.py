@@ -86,7 +86,7 @@ WAITING = {
 PCSS = {"communication": "pcss"}
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", WAITING)
 @given(own=TIMES, other=TIMES, when=st.integers(1, 60))
 def test_plans_with_waits(kind, own, other, when):

@@ -81,7 +81,7 @@ def made():
     yield hs.layers_mesh(
         8, np.ones((2, 2)), np.full((2, 1), 0.1), np.full((1, 2), 0.1), installments=2
     )
-    yield hs.plan_product(4, 8, 3, star)
+    yield hs.plan_product(4, 8, 3, star, budget=0)
     yield hs.plan_star_lu(6, star, "oddoml", width=2)
     with hs.Pool(hs.Platform.star([3.0, 5.0]), emulate=True) as pool:
         yield pool.plan(9, 8, 7, method="columns")
@@ -505,7 +505,10 @@ def test_run_again(tmp_path):
             hs.partition([5, 3, 2], shape=(48, 60)),
             hs.cuboids([5, 3, 2], shape=(48, 60, 36)),
         ]
-        plans += [hs.layers_star(36, [1.0, 2.0, 3.0], [0.1] * 3), hs.plan_product(4, 5, 3, star)]
+        plans += [
+            hs.layers_star(36, [1.0, 2.0, 3.0], [0.1] * 3),
+            hs.plan_product(4, 5, 3, star, budget=0),
+        ]
         for plan in plans:
             assert np.array_equal(pool.run(plan, a, b), pool.run(kept(plan), a, b)), plan
         square = rng.standard_normal((40, 40))
@@ -1055,8 +1058,8 @@ class TestOtherWorkers:
             (hs.divisible_load(7.0, LINKED), RING, ValueError, "must be a star, .* it is complete"),
             (hs.layers_star(7, LINKED), RING, ValueError, "must be a star, .* it is complete"),
             (hs.plan_matmul(9, 9, 9, BUS), RING, ValueError, "must be a star, .* it is complete"),
-            (hs.plan_product(4, 8, 3, LINKED), RING, ValueError, "platform must be a star"),
-            (hs.plan_product(4, 8, 3, LINKED), hs.Platform.star([1, 1, 1], memory=[3, 3, 3]),
+            (hs.plan_product(4, 8, 3, LINKED, "het"), RING, ValueError, "platform must be a star"),
+            (hs.plan_product(4, 8, 3, LINKED, "het"), hs.Platform.star([1] * 3, memory=[3] * 3),
              ValueError, "blocks of memory"),
             (hs.max_tasks(28, STAR), hs.Platform.star([1e-300, 1, 1]), ValueError,
              r"at most 2\*\*53 times"),

@@ -861,6 +861,7 @@ SAVES = {
 }
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     """In a process whose files may not be larger than 4 KB: the system itself refuses to write
     more."""

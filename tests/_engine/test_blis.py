@@ -196,7 +196,7 @@ FLAVOURS = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", many(FLAVOURS, FLAVOURS[::3]))
 def test_debians_flavours(find, tmp_path, name):
     version = "2.1" if "64" in name else "0.9.0"

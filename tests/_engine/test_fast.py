@@ -564,7 +564,7 @@ class TestReferences:
         "error of a comparison": lambda A, X: outcome(operator.lt, X, A[:3]),
     }
 
-    @pytest.mark.few(6)
+    @pytest.mark.few(3)
     @pytest.mark.parametrize("name", CALLS)
     def test_none_is_kept(self, name):
         call = self.CALLS[name]

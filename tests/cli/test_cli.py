@@ -624,7 +624,7 @@ def test_errors_of_plans(files, capsys, arguments, words):
     assert listing() == before
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["distribute", "partition", "plan", "simulate"])
 def test_the_examples_of_the_help_work(files, capsys, command):
     pytest.importorskip("matplotlib")

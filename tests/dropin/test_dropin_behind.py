@@ -184,6 +184,7 @@ while time.monotonic() - start < 0.5:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
 def test_beside_a_busy_program():
     cpus = sorted(os.sched_getaffinity(0))[:2]

@@ -257,7 +257,7 @@ tell(found)
     assert results(code) == [[2, 1, 2, 1, 1, 1, 1, 2]]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("changes", "count"),
     [
@@ -316,6 +316,7 @@ def runtime(request):
     return request.param
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("binding", "first"),
     many(

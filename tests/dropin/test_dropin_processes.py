@@ -327,7 +327,7 @@ FORKED_OR_THREADS = many(
 )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @two_cores
 @pytest.mark.parametrize(
     ("how", "limited", "before"),

@@ -185,6 +185,7 @@ def test_gemm_keeps_in_range(ours, data, letter, form, m, n, k, seed):
     assert_in_range(letter, C.values, expected, scale, k)
 
 
+@pytest.mark.few(1)
 @wider
 @given(data=st.data(), form=forms, n=FEW, k=FEW, seed=seeds)
 @pytest.mark.parametrize("hermitian", [False, True])
@@ -400,6 +401,7 @@ def test_nan_goes_where_the_blas_lets_it(ours, letter, size):
 # ---- syrk, herk ----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @given(data=st.data(), width=widths, form=forms, n=SIZES, k=SIZES, seed=seeds)
 @pytest.mark.parametrize("hermitian", [False, True])
 def test_syrk_and_herk(ours, data, hermitian, width, form, n, k, seed):

@@ -373,7 +373,7 @@ print("here")
     assert out == "here\n"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -427,7 +427,7 @@ print(ctypes.CDLL(None).hetsched_blas_get_num_domains(), x[0].round(3))
 """
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @two_cores
 @pytest.mark.parametrize(
     ("of", "blocks", "found"),

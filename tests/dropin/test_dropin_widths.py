@@ -226,6 +226,7 @@ print([ctypes.c_int.in_dll(load(path), "tiny_calls").value for path in sys.argv[
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [(32, 64), (64, 32)])
 def test_two_modules_with_libraries_of_their_own(pairs, order):
     words = [path for bits in order for path in pairs[bits]]

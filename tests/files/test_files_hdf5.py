@@ -207,7 +207,7 @@ def create(kind, layout, values=None):
         file["after"] = np.ones(100)
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [*PLAIN, *OTHERS])
 def test_real_numbers(name):
     values = A.astype(np.int16) if name == "enum" else np.abs(A) if name[0] == "U" else A
@@ -242,6 +242,7 @@ def pairs_of(kind):
     return values
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", PAIRS)
 def test_complex_numbers(name):
     for layout in ("contiguous", "chunked", "external"):

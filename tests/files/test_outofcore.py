@@ -433,6 +433,7 @@ def test_inputs_of_the_same_content_are_the_same(pair, monkeypatch, how):
     assert finish(memory, want).resumed > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("matrix", [b"A", b"B"])
 def test_tiles_of_unknown_origin_do_not_count(pair, monkeypatch, matrix):
     """Where the journal does not say what they were made of."""
@@ -518,7 +519,7 @@ def test_a_file_that_is_no_journal_is_kept(pair, content):
     assert sorted(os.listdir(".")) == ["A.npy", "B.npy", "C.npy.journal"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("old", "calls"),
     many(

@@ -202,7 +202,7 @@ def _subjects() -> Iterator[Subject]:
         hs.layers_network(8, [1.0, 2.0, 3.0], [(0, 1, 0.1), (0, 2, 0.2), (1, 2, 0.1)]), ring
     )
     for method in ("best", "bmm", "overlap", "maxreuse"):
-        yield Subject(hs.plan_product(4, 8, 3, star, method), star, _product(16, 32, 12))
+        yield Subject(hs.plan_product(4, 8, 3, star, method, budget=0), star, _product(16, 32, 12))
     yield Subject(hs.plan_product(4, 8, 3, star, "het"), star, _product(16, 32, 12, order="demand"))
     yield Subject(hs.plan_star_lu(6, star, "oddoml", width=2), star, _factor("lu", 24))
     for method in ("columns", "layers", "cuboids", "domains"):

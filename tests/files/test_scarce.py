@@ -82,7 +82,7 @@ PLACES = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("resumed", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_call_that_finds_no_memory_leaves_the_output(operands, monkeypatch, place, resumed):
@@ -110,6 +110,7 @@ def test_a_call_that_finds_no_memory_leaves_the_output(operands, monkeypatch, pl
     assert sorted(os.listdir(folder)) == ["A.npy", "B.npy", "C.npy"]
 
 
+@pytest.mark.slow
 def test_a_process_without_memory_leaves_the_output(operands):
     """The system refuses what the process asks for: it ends with the product or with MemoryError,
     and never with half of it."""

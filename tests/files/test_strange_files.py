@@ -53,7 +53,7 @@ def save_platform(path):
 
 
 def save_plan(path):
-    hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21])).save(path)
+    hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), budget=0).save(path)
 
 
 def save_hwloc(path):
@@ -163,7 +163,7 @@ def refused(read, path):
     return error is not None
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.filterwarnings("ignore:.*invalid escape")  # NumPy evaluates headers
 @pytest.mark.parametrize("name", KINDS)
 def test_damaged(tmp_path, name):

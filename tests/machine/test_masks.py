@@ -191,6 +191,7 @@ def runtime(request):
     return request.param
 
 
+@pytest.mark.few(2)
 @linux
 @needs_two
 @pytest.mark.parametrize("binding", BINDINGS, ids=lambda x: "+".join(x))

@@ -436,6 +436,7 @@ class TestCache:
         monkeypatch.setattr(time, "time", lambda: now - HOUR)  # a clock that was set back
         assert recent(topology()) is None
 
+    @pytest.mark.few(3)
     @pytest.mark.parametrize(
         "content",
         [
@@ -548,6 +549,7 @@ class TestCache:
         hs.measure()
         assert [path.name[:8] for path in (tmp_path / place).iterdir()] == ["measure-"]
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("whose", ["of everybody", "of a group", "of another user", "a link"])
     def test_folder_of_others(self, machine, cache, monkeypatch, whose):
         """What they could have written is not believed, and nothing is written there."""
@@ -774,6 +776,7 @@ class TestReal:
         with pytest.raises(ValueError, match="argument"):
             run.measure_kernel(threads, "gemm", np.dtype(np.float64), 0, workers=2)
 
+    @pytest.mark.slow
     def test_command(self, cache, tmp_path, monkeypatch, capsys):
         pytest.importorskip("matplotlib").use("Agg")
         monkeypatch.chdir(tmp_path)

@@ -910,7 +910,7 @@ def test_lists_of_cpus_that_are_none(text):
     assert cpu_list(text) == ()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("build", MACHINES, ids=lambda build: build.__name__)
 def test_forms(build, tmp_path):
     """Plain values, HTML and equality, of every recorded machine."""

@@ -47,13 +47,17 @@ def case_methods(comm):
         ("best", "het", "bmm", "orroml", "hom", "overlap"), ("plan", "demand")
     ):
         C = product(
-            comm, hs.plan_product(4, 8, 3, platform(comm.size - 1), method), A, B, order=order
+            comm,
+            hs.plan_product(4, 8, 3, platform(comm.size - 1), method, budget=0),
+            A,
+            B,
+            order=order,
         )
         assert (C == A @ B).all() if comm.rank == 0 else C is None
 
 
 def case_dtypes_and_roots(comm):
-    plan = hs.plan_product(4, 8, 3, platform(comm.size - 1))
+    plan = hs.plan_product(4, 8, 3, platform(comm.size - 1), budget=0)
     for root, dtype in enumerate((np.float32, np.float64, np.complex64, np.complex128)):
         root %= comm.size
         A, B = integers((40, 30), dtype), np.asfortranarray(integers((30, 80), dtype, 1))
@@ -82,25 +86,25 @@ def case_errors_are_those_of_all(comm):
     A, B = np.ones((8, 6)), np.ones((6, 16))
     wrong = [
         (
-            (hs.plan_product(4, 8, 3, platform(comm.size)), A, B),
+            (hs.plan_product(4, 8, 3, platform(comm.size), budget=0), A, B),
             {},
             ValueError,
             "ranks beside the root",
         ),
         (
-            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B[:5]),
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1), budget=0), A, B[:5]),
             {},
             ValueError,
             "must be equal",
         ),
         (
-            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A[:3], B),
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1), budget=0), A[:3], B),
             {},
             ValueError,
             "which no size of blocks",
         ),
         (
-            (hs.plan_product(4, 8, 3, platform(comm.size - 1)), A, B),
+            (hs.plan_product(4, 8, 3, platform(comm.size - 1), budget=0), A, B),
             {"order": "best"},
             ValueError,
             "order must be one of",
@@ -115,7 +119,7 @@ def case_errors_are_those_of_all(comm):
 
 def case_progress_and_its_error(comm):
     A, B = np.ones((8, 6)), np.ones((6, 16))
-    plan = hs.plan_product(4, 8, 3, platform(comm.size - 1))
+    plan = hs.plan_product(4, 8, 3, platform(comm.size - 1), budget=0)
     seen = []
     product(comm, plan, A, B, progress=seen.append)
     assert bool(seen) == (comm.rank == 0)

@@ -198,7 +198,7 @@ def test_results_that_cannot_be_pickled():
         ),
         (hs.min_time(3, [1, 2]), range(3), {"trace": "yes"}, TypeError, "trace must be"),
         (
-            hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21])),
+            hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), budget=0),
             range(3),
             {},
             TypeError,

@@ -176,6 +176,7 @@ def test_whole_panels_are_factored_as_by_block_columns(dtype):
 FACTORS = (Kind.DIAGONAL, Kind.LEFT, Kind.UPPER)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("method", ["cyclic", "1d1d", "nested", "columns", "any"])
 @pytest.mark.parametrize("size", [1, 2, 4, 5])
 def test_factors_that_are_sent_are_the_traffic_of_the_plan(method, size):
@@ -214,6 +215,7 @@ def maps(count, size):
     }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("which", ["cyclic", "any", "idle"])
 @pytest.mark.parametrize("kind", ["zeros", "zero column", "ones", "zero row", "first column"])
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
@@ -235,6 +237,7 @@ def test_singular(kind, which, dtype):
     assert np.abs(multiplied_back(lu, piv[:-1]) - a).max() < 16 * n * eps(dtype) * 8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("which", ["cyclic", "any"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_ends(which, bad):
@@ -282,6 +285,7 @@ def test_growth_is_about_that_of_partial_pivoting(which):
             assert residual(a, lu, piv[:-1]) < 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("which", ["cyclic", "any"])
 def test_growth_of_adversarial_matrices(which):
     n, block, size = 48, 8, 4
@@ -401,6 +405,7 @@ def test_no_elements():
     assert (lu.shape, piv.shape) == ((0, 0), (0,))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("which", ["cyclic", "any", "idle"])
 def test_singular_systems(which):
     n, plan = 37, hs.lu_grid(5, np.ones(4), owner=maps(5, 4)[which])
@@ -485,6 +490,7 @@ def test_trace_and_progress():
 # ---- zones ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("fake_ranks")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "count"), [(1, 1), (2, 2), (40, 5), (41, 6)])
@@ -516,6 +522,7 @@ def test_zones(dtype, n, count):
     np.testing.assert_allclose(y, x[:, 0], rtol=0, atol=1e3 * eps(dtype) * np.abs(x).max())
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("fake_ranks")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "count"), [(1, 1), (2, 2), (9, 3), (40, 5), (41, 6)])

@@ -110,7 +110,7 @@ def test_the_error_says_what_to_use(plan, use, by):
         assert f"got {type(plan).__name__}: use {use}" in str(error), name
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "call",
     [

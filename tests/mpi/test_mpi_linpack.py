@@ -141,6 +141,7 @@ LINES = re.compile(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", many([1, 4], [2]))
 def test_command_on_ranks(ranks):
     given = "--n", "150", "--nb", "16", "--seed", "3", "--map", "cyclic"

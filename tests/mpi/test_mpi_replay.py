@@ -381,7 +381,7 @@ def test_the_interpreter_by_hand(folder):
     assert replayed([4.0, 1.0], {(0, 1): 10.0, (1, 0): 1.0}, actions) == pytest.approx(7.0)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "method", [*METHODS, "wavefront", "stencil", "star", "tasks", "lu", "star lu"]
 )

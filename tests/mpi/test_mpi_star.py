@@ -222,7 +222,7 @@ class TestProducts:
         assert run(plan, a, a, "plan", pool)[1].result == a @ a
 
     def test_arguments(self):
-        plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]))
+        plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), budget=0)
         x = star.operands_of(np.ones((4, 3)), np.ones((3, 8)))
         with pytest.raises(ValueError, match="order must be one of plan, demand, got 'best'"):
             star.product_of(plan, x, "best")

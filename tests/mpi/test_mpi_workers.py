@@ -64,7 +64,7 @@ class TestProducts:
                     ("best", "demand", np.complex128),
                 ]
             ):
-                plan = hs.plan_product(4, 8, 3, PLATFORM, method)
+                plan = hs.plan_product(4, 8, 3, PLATFORM, method, budget=0)
                 A, B = (
                     integers((4 * 9 - 2, 3 * 9 - 1), dtype, seed),
                     np.asfortranarray(integers((3 * 9 - 1, 8 * 9), dtype, seed + 1)),
@@ -95,13 +95,14 @@ class TestProducts:
         with Workers(2) as workers:
             assert (workers.matmul(A, B, plan) == A @ B).all()
 
+    @pytest.mark.slow
     def test_on_hosts(self, tmp_path):
         """By an agent that takes the host and a command, as ssh does."""
         seen = tmp_path / "hosts"
         agent = tmp_path / "agent"
         agent.write_text(f'#!/bin/sh\necho "$1" >> {seen}\nshift\nexec "$@"\n')
         agent.chmod(0o755)
-        plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]))
+        plan = hs.plan_product(4, 8, 3, hs.Platform.star([2, 3], memory=[12, 21]), budget=0)
         for given_agent in (str(agent), f"{agent} {{host}}"):
             with Workers(["a", "b"], given_agent, address="127.0.0.1", threads=1) as workers:
                 assert workers.names == ("a", "b")
@@ -133,13 +134,13 @@ class TestProducts:
 
     @pytest.mark.slow
     def test_bad_products(self):
-        plan = hs.plan_product(4, 8, 3, PLATFORM)
+        plan = hs.plan_product(4, 8, 3, PLATFORM, budget=0)
         A, B = np.ones((4, 3)), np.ones((3, 8))
         with Workers(3) as workers:
             for options, error, words in (
                 ({"plan": hs.distribute(8, [1, 2, 3])}, TypeError, "plan must be a StarPlan"),
                 (
-                    {"plan": hs.plan_product(4, 8, 3, hs.Platform.star([1], memory=[9]))},
+                    {"plan": hs.plan_product(4, 8, 3, hs.Platform.star([1], memory=[9]), budget=0)},
                     ValueError,
                     "plan is for 1 workers, there are 3",
                 ),
@@ -155,7 +156,7 @@ class TestProducts:
 
     @pytest.mark.slow
     def test_an_error_and_then_another_product(self):
-        plan = hs.plan_product(4, 8, 3, PLATFORM)
+        plan = hs.plan_product(4, 8, 3, PLATFORM, budget=0)
         A, B = np.ones((400, 300)), np.ones((300, 800))
 
         def enough(_):
@@ -174,7 +175,7 @@ class TestProducts:
             import time
             import numpy as np, hetsched as hs
             from hetsched.mpi import Workers
-            plan = hs.plan_product(4, 8, 3, hs.Platform.star([1, 1], memory=[12, 12]))
+            plan = hs.plan_product(4, 8, 3, hs.Platform.star([1, 1], memory=[12, 12]), budget=0)
             A = np.broadcast_to(np.float32(1), (12000, 9000))
             B = np.broadcast_to(np.float32(1), (9000, 24000))
             with Workers(2, threads=1) as workers:
@@ -223,7 +224,7 @@ class TestLost:
     )
     def test_at_any_time(self, sent, seed):
         rng = random.Random(seed)
-        plan = hs.plan_product(4, 8, 3, PLATFORM, ("best", "het", "bmm")[seed])
+        plan = hs.plan_product(4, 8, 3, PLATFORM, ("best", "het", "bmm")[seed], budget=0)
         A, B = integers((4 * 120, 3 * 120)), integers((3 * 120, 8 * 120), seed=1)
         with Workers(3, threads=1) as workers:
             started = processes(workers)
@@ -253,7 +254,7 @@ class TestLost:
     def test_others_that_have_to_wait_are_not_lost(self):
         """While the clock of one who hangs is asked for, the clocks of the others have their
         questions on the way."""
-        plan = hs.plan_product(4, 8, 3, PLATFORM)
+        plan = hs.plan_product(4, 8, 3, PLATFORM, budget=0)
         A, B = integers((40, 30)), integers((30, 80), seed=1)
         with Workers(3, threads=1) as workers:
             os.kill(processes(workers)[0].pid, signal.SIGSTOP)
@@ -264,7 +265,7 @@ class TestLost:
 
     @pytest.mark.slow
     def test_all_of_them(self):
-        plan = hs.plan_product(4, 8, 3, PLATFORM)
+        plan = hs.plan_product(4, 8, 3, PLATFORM, budget=0)
         A, B = np.ones((4, 3)), np.ones((3, 8))
         with Workers(3, threads=1) as workers:
             for process in processes(workers):
@@ -788,7 +789,7 @@ class TestStart:
                 thread.join()
                 with pytest.raises(ConnectionRefusedError):
                     connect()
-                plan = hs.plan_product(2, 2, 2, hs.Platform.star([1], memory=[12]))
+                plan = hs.plan_product(2, 2, 2, hs.Platform.star([1], memory=[12]), budget=0)
                 assert (workers.matmul(np.ones((4, 4)), np.ones((4, 4)), plan) == 4).all()
         assert EXPLODED == []
 

@@ -267,7 +267,7 @@ def test_partitions_that_move(pool):
 @pytest.mark.parametrize("order", ["plan", "demand"])
 def test_chunks(pool, order):
     platform = hs.Platform.star([2.0, 3.0, 4.0], link_costs=[1.0, 2.0, 1.0], memory=[40, 60, 80])
-    plan = hs.plan_product(6, 7, 3, platform)
+    plan = hs.plan_product(6, 7, 3, platform, budget=0)
     a, b = matrices(6, 7, 3)
     c = np.full((6, 7), KEPT)
     np.testing.assert_allclose(pool.run(plan, a, b, c, order=order), a @ b)
@@ -290,7 +290,7 @@ def test_chunks(pool, order):
 def test_a_cut_log(pool):
     """On demand the messages of the plan are not followed, however few there are."""
     platform = hs.Platform.star([2.0, 3.0, 4.0], link_costs=[1.0, 2.0, 1.0], memory=[40, 60, 80])
-    plan = hs.plan_product(6, 7, 3, platform)
+    plan = hs.plan_product(6, 7, 3, platform, budget=0)
     a, b = matrices(6, 7, 3)
     cut = replace(plan, messages=plan.messages[:1])
     c, trace = pool.run(cut, a, b, order="demand", trace=True)

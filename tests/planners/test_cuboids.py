@@ -196,6 +196,7 @@ def test_layers(volumes, faces):
     assert all(box[3:5] == [1.0, 1.0] for box in plan.boxes.tolist() if box[3])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("p", "kind"), [(6, "uniform"), (8, "lognormal"), (9, "uniform"), (10, "lognormal")]
 )
@@ -214,7 +215,7 @@ def test_the_interval_dp_and_the_search_come_close_to_the_exact_search(p, kind):
         assert interval <= exact * 1.03
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("p", "gap"),
     [

@@ -338,7 +338,7 @@ def test_bound_is_below_any_zones(shape):
 # ---- every method --------------------------------------------------------------------------------
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ZONED)
 @settings(max_examples=many(25, 15))
 @given(lists(7))
@@ -893,7 +893,7 @@ def matrices(draw):
     return (draw(st.integers(1, 30)), draw(st.integers(1, 30))), draw(lists(7))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*ZONED, "contiguous"])
 @settings(max_examples=many(25, 15))
 @given(matrices())
@@ -933,6 +933,7 @@ def test_pinwheel_on_cells():
     assert plan.imbalance == pytest.approx(1)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("method", "limit"), [("interval", 1.15), ("best", 1.15), ("columns", 1.25)]
 )
@@ -943,6 +944,7 @@ def test_loads_on_a_coarse_grid(method, limit):
     assert np.mean(worst) < limit
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["interval", "columns", "recursive", "nagamochi-abe"])
 def test_integer_cuts_have_the_least_load(method):
     """Of all integer cuts of the same floorplan; in a matrix that is no strip."""
@@ -971,7 +973,7 @@ def grid_of(pieces: Sequence[Piece], cells: int) -> np.ndarray:
     return owner
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["best", "columns", "interval", "guillotine", "nonrectangular"])
 @settings(max_examples=15)
 @given(lists(6, least=2), st.integers(0, 2**32))

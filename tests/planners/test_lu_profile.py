@@ -154,6 +154,7 @@ def seconds(h, w):
     return 1e-3 * h * w * (1 + 2 / w)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["lu", "qr", "cholesky"])
 def test_no_owners_of_a_factorisation_are_below_the_bound(kind):
     for n, p in ((17, 2), (12, 3)):

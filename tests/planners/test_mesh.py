@@ -259,7 +259,7 @@ def test_memory_on_networks(network, n, source_computes, disk, data):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_of_a_mesh(mode):
     times, right, down = paper_mesh(3, 3, 4)
@@ -365,6 +365,7 @@ def test_modes_on_networks(network, n, source_computes, mode):
         assert other.makespan <= wanted * (1 + CLOSE)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(time, cost), min_size=1, max_size=5),
     st.integers(1, 80),

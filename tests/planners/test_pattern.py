@@ -274,6 +274,7 @@ def test_bad_input(arguments, options, error, message):
         hs.lu_pattern(*arguments, **options)
 
 
+@pytest.mark.slow
 def test_picture():
     pytest.importorskip("matplotlib").use("Agg")
     ax = hs.lu_pattern(10, THREE).plot()

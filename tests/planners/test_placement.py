@@ -48,6 +48,7 @@ def owners(plan):
     return owner
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("p", [3, 4, 5, 6])
 def test_equal_workers_exchange_zones_as_well_as_in_any_order(p, seed):

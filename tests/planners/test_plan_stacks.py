@@ -132,7 +132,7 @@ def test_tasks(times, own, back):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["het", "hom", "overlap", "search", "exact"])
 def test_products(method):
     platforms = [hs.Platform.star([2, 3], link_costs=[1, c], memory=[12, 21]) for c in (1, 2, 5)]

@@ -389,6 +389,7 @@ def test_no_chunks():
     assert hs.simulate(plan).efficiency == 1.0
 
 
+@pytest.mark.slow
 def test_picture():
     pytest.importorskip("matplotlib").use("Agg")
     plan = hs.distribute_profile(

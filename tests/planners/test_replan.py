@@ -60,7 +60,7 @@ def test_plans_given_by_hand_are_planned():
 
 def test_the_unit_of_the_plan_holds():
     blocks = LIMITED.workers
-    plan = hs.plan_product(8, 9, 10, hs.Platform(blocks, unit=hs.Unit.block_update(80)))
+    plan = hs.plan_product(8, 9, 10, hs.Platform(blocks, unit=hs.Unit.block_update(80)), budget=0)
     other = hs.Platform.star([1.0], [1.0], unit=hs.Unit("task", "message"))
     with pytest.raises(ValueError, match="task"):
         hs.replan(plan, other)
@@ -80,7 +80,7 @@ def test_errors():
         (hs.plan_factor(100, 100, [1, 2]), [1e-320, 1.0]),
         (hs.layers_star(20, [1, 2], [0.1, 0.2]), [1e300, 1.0]),
         (hs.partition([1, 2], shape=(10, 10), link_costs=[1, 2]), STAR),
-        (hs.plan_product(8, 9, 10, LIMITED), COMPLETE),
+        (hs.plan_product(8, 9, 10, LIMITED, budget=0), COMPLETE),
     ):
         with pytest.raises(ValueError, match="^platform"):
             hs.replan(plan, platform)

@@ -548,6 +548,7 @@ def test_too_many_workers():
 # ---- profiles ------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_profile_is_the_envelope(seed):
     times, links, _, _ = random_problem(seed, 5, 0.6)

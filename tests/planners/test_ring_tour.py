@@ -256,6 +256,7 @@ class TestOverheads:
             assert other.lower_bound <= best * (1 + 1e-11)
             assert other.makespan >= best * (1 - 1e-11)
 
+    @pytest.mark.few(3)
     @pytest.mark.parametrize("seed", range(8))
     def test_profile(self, seed):
         """At every ratio the best of all rings in fractions, and what `slice_ring` finds there."""
@@ -345,6 +346,7 @@ class TestOverheads:
         assert hs.Plan.from_dict(content).overheads is None
         assert hs.slice_ring(platform, work=20.0, volume=2.0, overheads=0.0).overheads is None
 
+    @pytest.mark.slow
     def test_a_stack(self):
         times = np.random.default_rng(0).uniform(1, 3, (20, 4))
         own = np.random.default_rng(1).uniform(0, 1, (4, 4))

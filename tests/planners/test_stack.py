@@ -199,6 +199,7 @@ def test_bad_speeds(speeds, message):
         hs.distribute(3, speeds=speeds)
 
 
+@pytest.mark.slow
 def test_picture():
     pytest.importorskip("matplotlib").use("Agg")
     stack = hs.distribute([10, 78], [[3, 5, 8], [1, 2, INF]])

@@ -675,6 +675,7 @@ class TestSearch:
         assert plan.updates.sum() == 720
         assert plan.makespan < 1.1 * 720 * 8 / 3
 
+    @pytest.mark.slow
     def test_each_operand_can_be_the_one_to_hold(self):
         """Long in one dimension, the face across it is held."""
         for shape, held in (((5, 5, 60), 0), ((5, 60, 5), 1), ((60, 5, 5), 2)):
@@ -717,6 +718,7 @@ class TestSearch:
         assert found.scope == "panels of full columns, one chunk at a time"
         assert found.makespan == plan_of(instance, "exact").makespan
 
+    @pytest.mark.slow
     def test_many_panels_are_searched_coarsely(self):
         """More messages than a thousandth of the effort: fewer panels while searching, the plan
         itself is exact."""
@@ -1000,6 +1002,7 @@ class TestPlan:
             event.what for event in trace.events
         }
 
+    @pytest.mark.slow
     def test_plot(self):
         pytest.importorskip("matplotlib").use("Agg")
         from matplotlib import pyplot

@@ -325,6 +325,7 @@ def test_edges():
     assert hs.min_time(0, [1, 2], 1).makespan == 0
 
 
+@pytest.mark.slow
 def test_plot():
     pytest.importorskip("matplotlib").use("Agg")
     assert hs.max_tasks(28, [5, 9], 1, 2).plot() is not None

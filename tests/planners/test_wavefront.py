@@ -180,6 +180,7 @@ def test_real_times(rows, cols, times, mask_axis, order):
         assert scaled.makespan == plan.makespan * factor
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([(1, 1), (1, 4), (4, 1), (2, 3), (3, 2), (3, 3), (2, 4)]),
     st.lists(st.integers(1, 5), min_size=1, max_size=3),
@@ -281,6 +282,7 @@ def test_a_period_beyond_the_columns_is_one_panel():
     assert plan.owner.tolist() == hs.wavefront(5, 7, [1, 2], 7).owner.tolist()
 
 
+@pytest.mark.slow
 def test_large():
     plan = hs.wavefront(100, 100_000, np.linspace(1, 3, 10))
     assert plan.gap < 0.01

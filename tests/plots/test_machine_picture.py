@@ -91,6 +91,7 @@ def colours(ax):
     return [matplotlib.colors.to_hex(colour) for colour in collection.get_facecolors()]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("room", [(9.0, 5.5), (2.0, 30.0), (30.0, 2.0), (1.0, 1.0)])
 @pytest.mark.parametrize("build", MACHINES, ids=lambda build: build.__name__)
 def test_recorded_machines(build, room, tree):
@@ -117,6 +118,7 @@ def test_recorded_machines_can_be_read(build, width, tree):
     assert f"{t.worth} worth starting" in ax.get_title(loc="left").replace("\n", " ")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", sorted(LSTOPO.glob("*.xml")), ids=lambda path: path.stem)
 def test_files_of_hwloc(path):
     t = hs.topology(path)

@@ -77,7 +77,7 @@ def assert_labels_inside(ax):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("overlapping", [False, True])
-@pytest.mark.parametrize("p", many(WORKERS, [1, 64]))
+@pytest.mark.parametrize("p", many(WORKERS, [8]))
 def test_trace_draws_every_event(p, overlapping):
     trace = gantt(p, overlap=overlapping, predicted=12.0)
     ax = plot_trace(trace)
@@ -107,6 +107,7 @@ def test_trace_splits_rows_only_where_transfers_overlap_computing():
     assert {round(b[3] - b[1], 9) for b in boxes} == {0.8}
 
 
+@pytest.mark.slow
 def test_trace_says_what_it_shows():
     trace = gantt(2, predicted=30.0)  # beyond the makespan
     ax = plot_trace(trace)
@@ -171,7 +172,7 @@ def test_trace_without_events_or_workers():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("p", WORKERS)
+@pytest.mark.parametrize("p", many(WORKERS, [8]))
 def test_distribution_bars_are_the_times(p):
     plan = hs.distribute(100 * p, np.random.default_rng(p).uniform(1, 5, p))
     ax = plot_distribution(plan)
@@ -196,7 +197,7 @@ def test_distribution_with_idle_workers_and_without_chunks():
     plot_distribution(hs.distribute(0, [1, 2])).figure.canvas.draw()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("p", "method", "shape"),
     many(

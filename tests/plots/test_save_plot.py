@@ -48,6 +48,7 @@ def test_fonts(name, tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_the_measure_finds_other_fonts(tmp_path):
     with matplotlib.rc_context({"pdf.fonttype": 3}):
         PLAN.plot().figure.savefig(tmp_path / "picture.pdf")

@@ -31,6 +31,7 @@ def command(code):
     return [sys.executable, "-c", code], dict(os.environ)
 
 
+@pytest.mark.slow
 def test_smallest_run(tmp_path):
     file = tmp_path / "found.json"
     done = subprocess.run(

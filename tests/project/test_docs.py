@@ -50,7 +50,18 @@ def test_what_a_page_includes_is_there(path):
             assert place >= 0, f"{name} has no {marker!r}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+#: The papers' figures and studies, and the bounds beside them.
+LONG = ("docs/theory.md", "docs/reproduction-2001.md", "docs/reproduction-mesh.md")
+
+
+def page(path):
+    """A page of which the examples take one or two seconds is slow."""
+    name = str(path.relative_to(ROOT))
+    marks = [pytest.mark.slow] if name in LONG else []
+    return pytest.param(path, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("path", [page(path) for path in PAGES])
 def test_page(path, tmp_path, monkeypatch, capsys):
     """Python blocks run in order in one namespace; `hetsched` lines of sh blocks succeed; printed
     results are as shown."""

@@ -345,6 +345,7 @@ def test_random_cases():
 # ---- chosen ones ---------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
     "sizes",
@@ -407,7 +408,7 @@ def test_factors_at_the_edges_of_zones(dtype):
                 assert same([[wanted], [pool.matmul(a, b, old.copy(), alpha, beta, method=method)]])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_stacks_of_any_size(dtype):
     """Whether one worker multiplies an item, or all do, depends on sizes alone."""

@@ -84,6 +84,7 @@ def test_results_are_in_the_order_of_the_tasks(order, method):
     assert trace.plot() is not None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("order", ["plan", "demand"])
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_few_tasks(order, count):

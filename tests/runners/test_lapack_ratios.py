@@ -74,7 +74,7 @@ def is_of(x, shape, dtype):
 
 
 class TestLu:
-    @pytest.mark.few(8)
+    @pytest.mark.few(4)
     @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
@@ -89,7 +89,7 @@ class TestLu:
                 limit = 2**0.5 if lu.dtype.kind == "c" else 1
                 assert multipliers.max(initial=0) <= limit * (1 + 8 * np.finfo(dtype).eps)
 
-    @pytest.mark.few(8)
+    @pytest.mark.few(4)
     @of_kinds(REGULAR)
     def test_systems(self, kind, dtype):
         for n in SIZES:
@@ -105,6 +105,7 @@ class TestLu:
                 x = ours("solve", a, np.array(b, order="F" if columns == 2 else "C"))
                 solved(a, x, b, true, rcond)
 
+    @pytest.mark.few(6)
     @of_kinds(REGULAR)
     def test_inverses(self, kind, dtype):
         for n in SIZES:
@@ -161,7 +162,7 @@ def with_other_triangle(a, lower, diagonal=False):
 
 
 class TestCholesky:
-    @pytest.mark.few(6)
+    @pytest.mark.few(4)
     @of_kinds([kind for kind in POSITIVE if "zero" not in kind])
     @pytest.mark.parametrize("lower", [True, False])
     def test_factors_and_systems(self, kind, lower, dtype):
@@ -198,7 +199,7 @@ class TestCholesky:
 
 
 class TestQr:
-    @pytest.mark.few(8)
+    @pytest.mark.few(4)
     @of_kinds(GENERAL)
     def test_factors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES] + list(SHAPES):
@@ -232,7 +233,7 @@ class TestQr:
             assert not np.tril(r, -1).any()
             below(ratios.qr_triangle(a, r), m, n)
 
-    @pytest.mark.few(8)
+    @pytest.mark.few(4)
     @of_kinds(GENERAL)
     def test_reflectors(self, kind, dtype):
         for m, n in [(n, n) for n in SIZES if n <= 97] + [(m, n) for m, n in SHAPES if m <= 300]:
@@ -304,6 +305,7 @@ class TestLeastSquares:
                 if m < n:
                     below(ratios.row_space(a, x, rank), m, n, columns)
 
+    @pytest.mark.few(3)
     @of_dtypes
     @pytest.mark.parametrize("scale", SCALES)
     def test_deficient(self, scale, dtype):
@@ -352,7 +354,7 @@ def least(a, b, cond=None):
 
 
 class TestTriangular:
-    @pytest.mark.few(8)
+    @pytest.mark.few(4)
     @of_kinds(TRIANGULAR)
     @pytest.mark.parametrize("lower", [True, False])
     def test_systems(self, kind, lower, dtype):
@@ -391,7 +393,7 @@ class TestDeterminants:
             a = matrices.general(kind, n, n, dtype)
             below(ratios.determinant(a, ours("det", a)), n)
 
-    @pytest.mark.few(6)
+    @pytest.mark.few(4)
     @of_kinds(GENERAL)
     def test_logarithms(self, kind, dtype):
         for n in [n for n in SIZES if n <= 97]:

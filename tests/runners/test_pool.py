@@ -200,7 +200,7 @@ class TestEmulation:
         [
             lambda pool, a: pool.matmul(a, a),
             lambda pool, a: pool.run(pool.plan(6, 6, 6), a, a),
-            lambda pool, a: pool.run(hs.plan_product(1, 1, 1, pool.platform), a, a),
+            lambda pool, a: pool.run(hs.plan_product(1, 1, 1, pool.platform, budget=0), a, a),
             lambda pool, a: pool.run(hs.partition([1.0], shape=(6, 6)), a, a, rebalance=2),
             lambda pool, a: pool.run(hs.layers_star(6, [1.0]), a, a, layers="."),
             lambda pool, a: pool.lu_factor(a),
@@ -504,6 +504,7 @@ def test_progress_and_its_errors():
     assert seen == sorted(seen)
 
 
+@pytest.mark.slow
 def test_extra_memory_is_small():
     """Peak memory of a product beyond its operands, in a fresh process."""
     result = python("""

@@ -132,6 +132,7 @@ class TestResults:
         assert result is C
         assert near(C, A, B, alpha, beta, old if beta else None)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("kernel", kernels.KERNELS)
     def test_kernels(self, kernel):
         rng = np.random.default_rng(3)
@@ -342,7 +343,11 @@ class TestArguments:
                 "communication is for a partition, got 'parallel' with a StarPlan",
             ),
             (
-                {"plan": hs.plan_product(4, 8, 3, hs.Platform.star([1] * 3, memory=[9] * 3))},
+                {
+                    "plan": hs.plan_product(
+                        4, 8, 3, hs.Platform.star([1] * 3, memory=[9] * 3), budget=0
+                    )
+                },
                 ValueError,
                 "3 workers, the pool has 2",
             ),
@@ -488,7 +493,7 @@ class TestThreads:
             if {slow!r} == "workers":
                 times, costs = costs, times
             platform = hs.Platform.star(times, link_costs=costs, memory=[12, 21])
-            plan = hs.plan_product(4, 8, 3, platform)
+            plan = hs.plan_product(4, 8, 3, platform, budget=0)
             with hs.Pool(platform, emulate=True) as pool:
                 print("ready", flush=True)
                 try:

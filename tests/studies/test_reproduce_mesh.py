@@ -181,6 +181,7 @@ def test_excesses_are_judged_by_their_errors(study):
     assert (least.verdict == MET) == (nearest >= 0)
 
 
+@pytest.mark.slow
 def test_text_and_documentation(study):
     text = str(study)
     for words in (

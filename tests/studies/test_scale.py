@@ -42,6 +42,7 @@ def test_two_levels(scale):
     assert found["levels"] >= found["bound"]
 
 
+@pytest.mark.slow
 def test_master(scale):
     """The port of a master is busy for as long as its messages take, and no plan uses more than all
     speeds."""

@@ -980,6 +980,7 @@ def test_list(capsys):
     assert [line.split()[0] for line in lines] == list(ready.READY)
 
 
+@pytest.mark.slow
 @needs_arrow
 def test_the_examples_of_the_help_work(folder, capsys):
     pytest.importorskip("joblib", reason="joblib has the processes")
