@@ -107,7 +107,7 @@ static double least_cost(const double *volumes, const double *faces, int32_t axe
 
 static void every_tree(void)
 {
-    for (int round = 0; round < CHECK_MANY(100, 6); round++) {
+    for (int round = 0; round < CHECK_MANY(100, 4); round++) {
         double volumes[6], faces[3], cost;
         int32_t tree[11], length;
         int32_t p = round < 8 ? 6 : 2 + round % 4;
@@ -167,7 +167,7 @@ static void close_to_the_bound(void)
 
 static void random_volumes(void)
 {
-    for (int round = 0; round < CHECK_MANY(25, 3); round++) {
+    for (int round = 0; round < CHECK_MANY(25, 2); round++) {
         double volumes[MAX], faces[3], exact, found, searched;
         int32_t tree[2 * MAX], length;
         int32_t p = 1 + (int32_t)check_random(10);
@@ -209,7 +209,7 @@ static void many_and_far_apart(void)
     CHECK(memcmp(tree, again, (size_t)length * sizeof *tree) == 0);
 
     const double extremes[] = {DBL_MAX / 200, 1, DBL_MIN, DBL_TRUE_MIN, 1e-200, 1e200};
-    for (int round = 0; round < CHECK_MANY(20, 4); round++) {
+    for (int round = 0; round < CHECK_MANY(20, 3); round++) {
         for (int32_t i = 0; i < MAX; i++) volumes[i] = extremes[check_random(6)];
         double faces[3];
         for (int q = 0; q < 3; q++) faces[q] = extremes[1 + check_random(5)];

@@ -554,7 +554,7 @@ static void domains(const char *second, int rounds)
     if (!several || !CHECK(hs_pool_create(5, NULL, &one) == HS_OK)) return;
     /* each type, kind, way and size of block */
     static const int few[] = {0, 2, 5, 11};
-    for (int turn = 0; turn < CHECK_MANY(rounds, 4); turn++) {
+    for (int turn = 0; turn < CHECK_MANY(rounds, 3); turn++) {
         const int round = check_few() ? few[turn] : turn;
         const int dtype = round % 4;
         const int kind = round / 4 % 3;
@@ -583,7 +583,7 @@ static void domains(const char *second, int rounds)
         free(a.memory);
         free(b.memory);
     }
-    all(several, 5, CHECK_MANY(24, 12));
+    all(several, 5, CHECK_MANY(24, 6));
     cancelling(several);
     hs_pool_destroy(several);
     hs_pool_destroy(one);
@@ -627,7 +627,7 @@ int main(void)
     for (int32_t p = CHECK_MANY(1, 2); p <= CHECK_MANY(16, 3); p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
-        all(pool, p, CHECK_MANY(24, 12));
+        all(pool, p, CHECK_MANY(24, 6));
         for (sets = CHECK_MANY(LEAST_SET, 2); sets < 2; sets++) all(pool, p, 12);
         if (p == 3) {
             refusals(pool);

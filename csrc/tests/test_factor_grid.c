@@ -70,7 +70,7 @@ static void results(hs_pool *pool, int32_t p)
 {
     static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 90, MAX};
     static const int64_t blocks[] = {1, 5, 16, 40};
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < CHECK_MANY(60, 20); turn++) {
         const int kind = turn % 3;
         const int64_t n = sizes[check_random(8)];
         const int64_t m = kind == HS_CHOLESKY ? n : sizes[check_random(8)];

@@ -59,7 +59,7 @@ static void more(void)
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(600, 150);
+    const int rounds = argc > 1 ? atoi(argv[1]) : CHECK_MANY(600, 60);
     as_every_tree(rounds);
     more();
     planner_refusals(plan_largest, 1);

@@ -976,7 +976,7 @@ int main(void)
     for (int32_t p = CHECK_MANY(1, 2); p <= CHECK_MANY(16, 3); p = p < 3 ? p + 1 : p + 13) {
         hs_pool *pool = NULL;
         if (!CHECK(hs_pool_create(p, p == 2 ? cores : NULL, &pool) == HS_OK)) break;
-        factors(pool, p, CHECK_MANY(80, 24));
+        factors(pool, p, CHECK_MANY(80, 12));
         large(pool);
         for (sets = CHECK_MANY(LEAST_SET, 2); sets < 2; sets++) {
             factors(pool, p, 40);
@@ -1001,7 +1001,7 @@ int main(void)
     const int32_t of[5] = {1, 0, 2, 1, 2};
     for (int i = 0; i < DOMAIN_SETS; i += CHECK_MANY(1, 2)) {
         hs_pool *pool = open_domains(5, of, domain_sets[i]);
-        if (pool) ALSO_LATE(factors(pool, 5, CHECK_MANY(60, 12)));
+        if (pool) ALSO_LATE(factors(pool, 5, CHECK_MANY(60, 6)));
         hs_pool_destroy(pool);
     }
     scarce();

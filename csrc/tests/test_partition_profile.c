@@ -190,7 +190,7 @@ static void check_agreement(int64_t m, int64_t n, int32_t p, const double *times
 static void random_tables(void)
 {
     static double times[MAX_P * SIDE * SIDE];
-    for (int round = 0; round < CHECK_MANY(2000, 60); round++) {
+    for (int round = 0; round < CHECK_MANY(2000, 30); round++) {
         const int32_t p = 1 + (int32_t)check_random(MAX_P);
         const int64_t m = 1 + check_random(SIDE);
         const int64_t n = 1 + check_random(SIDE - (p > 3));
