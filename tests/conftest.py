@@ -43,17 +43,21 @@ Plan.checks_own = True
 
 _tests = count()
 
-#: Files that take the longest for their number of tests.
+#: Files that take longest, with all inputs or with few.
 LONG = (
     "test_aarch64",
     "test_notebooks",
     "test_mpi_product",
+    "test_docs",
+    "test_plans",
+    "test_cli",
     "test_fuzz",
     "test_mpi_workers",
     "test_c_library",
     "test_gallery",
-    "test_plots_style",
-    "test_plot",
+    "test_dropin_programs",
+    "test_star",
+    "test_outofcore",
     "test_reproduce",
 )
 
