@@ -41,6 +41,10 @@ def end_of(
 
     work : its time with the cycle-times `times`, which hold until the first change.
     """
+    if work <= 0.0:
+        return start
+    if math.isinf(work):  # times a pace of 0 it would be NaN
+        return work
     pace = 1.0  # time per unit of that time
     for time, changed in drift:
         if time > start:

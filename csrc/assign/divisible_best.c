@@ -104,13 +104,31 @@ static hs_status order_fifo(const load_problem *x, orders *y)
     return status;
 }
 
-/* Lifo: the answers come back in the opposite order. */
+/* Lifo: the answers come back in the opposite order. Each constraint then has both messages of a
+ * worker or none, as if there were only messages out of cost send + receive. So the least sums come
+ * first, which is optimal. y->shares is free until the program is solved. */
 static hs_status order_lifo(const load_problem *x, orders *y)
 {
-    const hs_status status = hs__sort(x->p, x->sends, y->out);
+    for (int32_t i = 0; i < x->p; i++) y->shares[i] = x->sends[i] + x->receives[i];
+    const hs_status status = hs__sort(x->p, y->shares, y->out);
     memcpy(y->back, y->out, (size_t)x->p * sizeof *y->back);
     hs__reverse(x->p, y->back);
     return status;
+}
+
+/* Returns whether the answers of all workers cost the same multiple of their messages out. Only
+ * then is the order of order_fifo proven to be the best one of its kind. */
+static bool is_proportional(const load_problem *x)
+{
+    double low = INFINITY;
+    double high = 0.0;
+    for (int32_t i = 0; i < x->p; i++) {
+        if (x->sends[i] == 0.0 && x->receives[i] == 0.0) continue;
+        const double ratio = x->receives[i] / x->sends[i];
+        low = fmin(low, ratio);
+        high = fmax(high, ratio);
+    }
+    return high <= fmin(low, DBL_MAX) * (1.0 + HS_EQUAL);
 }
 
 static bool meets_bound(const load_problem *x)
@@ -195,7 +213,8 @@ hs_status hs_divisible_best(const hs_divisible_load *load, int32_t method, const
         status = hs_certificate_of("makespan", HS_MINIMISED, plan->makespan,
                                    optimal ? plan->makespan : x.bound * load->size, certificate);
         certificate->scope = "";
-        if (method == HS_DIVISIBLE_FIFO) certificate->scope = "first in, first out";
+        if (method == HS_DIVISIBLE_FIFO && is_proportional(&x))
+            certificate->scope = "first in, first out";
         if (method == HS_DIVISIBLE_LIFO) certificate->scope = "last in, first out";
         if (optimal) certificate->scope = "all orders";
     }

@@ -40,12 +40,12 @@ static char other_triangle(char triangle)
     return triangle;
 }
 
-/* Returns the op for the transposed matrix: 'N' becomes 'T' (or 'C' with hermitian), 'T' and 'C'
- * become 'N'. */
-static char transposed_op(char op, int hermitian)
+/* Returns the op for the transposed matrix: 'N' becomes 'T', or 'C' with hermitian, and that op
+ * becomes 'N'. For real types 'C' is the same as 'T'. Any other op stays, so that it is refused. */
+static char transposed_op(char op, int32_t dtype, int hermitian)
 {
     if (op == 'N') return hermitian ? 'C' : 'T';
-    if (op == 'T' || op == 'C') return 'N';
+    if (op == (hermitian ? 'C' : 'T') || (op == 'C' && !(dtype >> 1))) return 'N';
     return op;
 }
 

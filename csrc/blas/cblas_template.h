@@ -11,7 +11,7 @@
     HS__ENTRY(FUNCTION, ROUTINE, DTYPE, BITS, HS__TEXT_OF(NAME(isamax)), NULL)
 #define INTEGER(x) hs__integer_of(x, wide)
 #define DOUBLE(x) ((double)INTEGER(x))
-/* Calls the library behind, governed, from a function that has `volume`. */
+/* Calls the library behind, governed. Reads the local variables `entry` and `volume`. */
 #define BEHIND(FUNCTION, ...)                                \
     do {                                                     \
         hs__guard guard = {0};                               \
@@ -53,9 +53,10 @@
                 hs__syrk(entry, HERMITIAN, t, x, INTEGER(n), INTEGER(k), AT(alpha), a,            \
                          INTEGER(lda), AT(beta), c, INTEGER(ldc)))                                \
                 return;                                                                           \
-            if (order == ROWS && hs__syrk(entry, HERMITIAN, other_triangle(t),                    \
-                                          transposed_op(x, HERMITIAN), INTEGER(n), INTEGER(k),    \
-                                          AT(alpha), a, INTEGER(lda), AT(beta), c, INTEGER(ldc))) \
+            if (order == ROWS &&                                                                  \
+                hs__syrk(entry, HERMITIAN, other_triangle(t), transposed_op(x, DTYPE, HERMITIAN), \
+                         INTEGER(n), INTEGER(k), AT(alpha), a, INTEGER(lda), AT(beta), c,         \
+                         INTEGER(ldc)))                                                           \
                 return;                                                                           \
         }                                                                                         \
         BEHIND(NAME(NAMED), order, triangle, op, n, k, alpha, a, lda, beta, c, ldc);              \
@@ -95,7 +96,7 @@
                          INTEGER(incx), AT(beta), y, INTEGER(incy)))                              \
                 return;                                                                           \
             if (order == ROWS && !(o == 'C' && DTYPE >> 1) && /* conj(A) is not turned */         \
-                hs__gemv(entry, transposed_op(o, 0), INTEGER(n), INTEGER(m), AT(alpha), a,        \
+                hs__gemv(entry, transposed_op(o, DTYPE, 0), INTEGER(n), INTEGER(m), AT(alpha), a, \
                          INTEGER(lda), x, INTEGER(incx), AT(beta), y, INTEGER(incy)))             \
                 return;                                                                           \
         }                                                                                         \

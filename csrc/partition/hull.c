@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* if a hull has so many times the points of a chain, the points are inserted one by one */
-enum { LONG = 4 };
+/* A chain is inserted point by point if the hull has more than about this many times its points. */
+enum { INSERT_RATIO = 4 };
 
 hs_status hs__hull_reserve(hs__hull *hull, int32_t count)
 {
@@ -95,9 +95,10 @@ hs_status hs__hull_lower(hs__hull *hull, hs__hull *spare, const hs__point *chain
                          const hs__boxes *boxes)
 {
     /* if one worker dominates the cost, hulls have thousands of points */
-    if (count < hull->count / LONG) {
+    if (count < hull->count / INSERT_RATIO) {
         if (hs__hull_reserve(hull, hull->count + count)) return HS_ERROR_MEMORY;
         for (int32_t i = 0; i < count; i++) insert_point(hull, &chain[i], boxes);
+        trim_hull(hull, boxes);
         return hull->count > HS__HULL_MOST ? HS_ERROR_UNSUPPORTED : HS_OK;
     }
     if (!improves_hull(hull, chain, count)) return HS_OK;
@@ -217,8 +218,9 @@ hs_status hs__hulls_leaf(hs__hulls *h, int64_t set, double weight, uint64_t how)
     return status;
 }
 
-/* If the box is a square, everything that fits the boxes also fits turned over, so half of the sums
- * are enough. In other boxes, hulls are short on one side only. */
+/* In a square box the transpose of each floorplan is allowed, too. So hs__hulls_cut adds one
+ * direction of the cut, and hs__hulls_turn mirrors the hull. In other boxes the two ends of a hull
+ * are trimmed differently, so that it has no mirror image. */
 static bool is_square(const hs__hulls *h) { return h->width == h->height; }
 
 void hs__hulls_begin(hs__hulls *h, int64_t set)

@@ -12,7 +12,8 @@
 #include "core/status.h"
 #include "ring/shared.h"
 
-/* Rings that are better by a smaller part are ties, of which there may be very many. */
+/* A ring counts as better only if its time is below TIE times the best time. In a symmetric network
+ * thousands of rings are equal up to rounding, and none of them is worth another search. */
 static const double TIE = 1.0 - 1e-9;
 static const double SAFE = 1.0 - 0x1p-43; /* margin for the rounding of sums */
 
@@ -27,12 +28,13 @@ typedef struct {
     bool *member;             /* [p] */
     double *payments;         /* [2 p] of the messages of the best ring, at the end */
     double *paid, *shares;    /* [p] of its members */
-    int64_t solves;           /* rings that may still be solved without a time limit */
+    int64_t solves;           /* rings that may still be solved; not used with a time limit */
     double end;               /* of the search, by hs_clock */
     const int *cancel;
 } search;
 
-/* Takes note of a lower bound; returns whether it rules out that rings are better than the best. */
+/* Returns whether rings with this lower bound cannot be better than the best ring. If so, c->bound is
+ * lowered to it. */
 static bool rules_out(search *c, double least)
 {
     if (least < c->value * TIE) return false;
@@ -66,8 +68,9 @@ static void insert_at(int32_t size, const int32_t *ring, int32_t u, int32_t k, i
     memcpy(longer + k + 1, ring + k, (size_t)(size - k) * sizeof *ring);
 }
 
-/* Grows a ring from one worker to all: each time the worker, at the place, with which a step is
- * estimated to be shortest. The best ring on the way is solved. */
+/* Grows a ring from one worker to all workers. Each insertion is the one, of all workers and places,
+ * with the least estimate of a step. Of all rings on the way, the one with the least estimate is
+ * solved. */
 static hs_status grow_ring(search *c, int32_t first)
 {
     const int32_t p = c->s->x.p;
@@ -109,7 +112,8 @@ static hs_status grow_ring(search *c, int32_t first)
 static bool accept_trial(search *c, int32_t size, int32_t *now, double *time)
 {
     if (hs__cancelled(c->cancel)) return false;
-    /* estimates of similar rings differ nearly as their times do */
+    /* A trial is solved only if its estimate is at most 0.05 % above that of the ring: the estimates
+     * of similar rings differ by nearly as much as their times. */
     static const double APART = 1.0005;
     if (!(hs__shared_least(c->s, size, c->trial) < *time * TIE)) return false;
     const double estimate = hs__shared_estimate(c->s, size, c->trial);
@@ -187,7 +191,8 @@ static hs_status improve_ring(search *c, int32_t *now, double *time)
     return HS_OK;
 }
 
-/* Inserts, drops or exchanges up to three workers of the best ring at random. */
+/* Makes one to three random moves on a copy of the best ring: each inserts a worker or drops a
+ * member. Returns the size of the new ring. */
 static int32_t disturb_ring(search *c, uint64_t *state)
 {
     const int32_t p = c->s->x.p;
@@ -258,8 +263,9 @@ static hs_status search_rings(search *c, const hs_effort *effort)
 
 /* ---- all rings ------------------------------------------------------------------------------- */
 
-/* Returns whether a ring that begins with the path c->at [depth] could be better than the best one:
- * its edges are edges of the ring, whose members are at most the path and all later workers. */
+/* Returns whether a ring that begins with the path c->at [depth] could be better than the best one.
+ * The bound: the ring has at least the edges of the path, and at most the speed of c->at[0] and of
+ * all workers with a larger index, since c->at[0] is its lowest member. */
 static bool is_open(search *c, int32_t depth)
 {
     const hs__shared *s = c->s;
@@ -306,8 +312,11 @@ static hs_status enumerate_rings(search *c)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Lowers *bound to what the prices prove of all pairs, and of rings of three and more workers: each
- * member pays for at least half of its two cheapest edges. */
+/* Lowers *bound to what the prices prove for all rings of two and more workers. Pairs are computed
+ * one by one. In a longer ring each member pays at least half of its two cheapest edges. With a =
+ * 1 - all_prices >= 0, the least (a + payments) / speeds of all sets is that of a prefix in the order
+ * of payment / speed. With a < 0 no ring is below the least pair B: if a + 2 edge >= B (v_i + v_j)
+ * for its q edges, their sum gives (a + edges) / speeds >= B + (q / 2 - 1) |a| / speeds. */
 static hs_status bound_edges(const hs__shared *s, double *bound)
 {
     const size_t p = (size_t)s->x.p;
@@ -439,9 +448,9 @@ static hs_status finish_ring(search *c, double *bound)
                            c->member, c->shares);
 }
 
-/* Writes, into the links with which each message has its route alone, what the messages of the best
- * ring cost with their bandwidths. A message that shares no full link keeps exactly the cost of its
- * slowest link. HS_ERROR_VALUE for costs out of the range of links. */
+/* Replaces, in s->alone, the costs of the best ring's messages by 1 / their bandwidths. s->alone has
+ * the cost of the slowest link of each route; a message that pays no more than this keeps it exactly.
+ * HS_ERROR_VALUE for a cost above 2^200, the largest cost of a link. */
 static hs_status write_links(search *c, const hs_ring *problem, const hs__ring_able *able)
 {
     static const double MOST = 0x1p200;
@@ -521,7 +530,8 @@ hs_status hs_ring_shared_best(const hs_ring *problem, const hs_ring_network *net
     else if (!status) status = bound_rings(&c, &able.inner, &bound);
     if (!status) status = write_plan(&c, problem, &able, bound, ring, links, shares, certificate);
     if (!status) {
-        if (method == HS_RING_METHOD_EXACT) certificate->scope = "all rings with these routes";
+        if (method == HS_RING_METHOD_EXACT && bound >= c.value * TIE)
+            certificate->scope = "all rings with these routes";
         *size = c.best_size;
         if (used) *used = method;
     }
@@ -577,8 +587,8 @@ hs_status hs_ring_shared_certificate(const hs_ring *problem, const hs_ring_netwo
     hs__shared s;
     status = hs__shared_open(&s, &able, problem, network, cancel);
     if (status) return status;
-    const int32_t fastest = 0;
-    status = hs_ring_certificate(&able.inner, 1, &fastest, NULL, cancel, &alone);
+    const int32_t any = 0; /* the bound holds for all rings, whichever ring is given */
+    status = hs_ring_certificate(&able.inner, 1, &any, NULL, cancel, &alone);
     hs__shared_close(&s);
     hs__ring_close_able(&able);
     return status

@@ -205,7 +205,7 @@ static bool open_master(master *m)
     const size_t n = (size_t)x->n;
     const size_t axes = (size_t)m->axes;
     const bool grows = x->method == HS_DYNAMIC_GROWING || x->method == HS_DYNAMIC_TWO_PHASES;
-    /* calloc, because its size cannot overflow */
+    /* calloc, because it fails if the product of its arguments overflows */
     m->task = calloc((size_t)m->all + 1, sizeof *m->task);
     m->position = calloc((size_t)m->all + 1, sizeof *m->position);
     m->order = calloc(grows ? p : 1, (axes * n + 1) * sizeof *m->order);

@@ -1,4 +1,5 @@
-/* Demand-driven products: what no plan can beat, and what their random draws are expected to send.
+/* Demand-driven products: a lower bound on the makespan, a lower bound on the volume if work is in
+ * proportion to speed, and the expected volume of the two-phase methods.
  *
  * The prediction. Let s_k be the relative speed of worker k, d the number of axes of a task, and f =
  * exp(-beta) the part of the tasks that is left when the first phase ends. While worker k gets to
@@ -38,7 +39,7 @@ int64_t hs__dynamic_least(const hs_dynamic *x, int64_t tasks)
 {
     const int axes = hs__dynamic_axes(x);
     const int64_t wanted = axes == 3 ? tasks * tasks : tasks;
-    /* one or two less than the answer, whatever the rounding */
+    /* below the answer by at most three, whatever the rounding; the loop below finds it */
     int64_t sum = (int64_t)(axes * pow((double)wanted, 1.0 / axes)) - 1;
     if (!tasks) return 0;
     for (sum = hs__max(sum, axes);; sum++) {
@@ -100,11 +101,11 @@ hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *m
 
 /* ---- prediction ------------------------------------------------------------------------------ */
 
-/* The threshold after which the first phase has at most one task left. */
+/* Returns the beta with which one task is expected to be left when the first phase ends. */
 static double most_beta(const hs_dynamic *x) { return log((double)hs__dynamic_tasks(x)); }
 
-/* Expected blocks of one operand that a worker of relative speed s > 0 receives, as a fraction of
- * all its blocks. */
+/* Returns the expected fraction of the blocks of one operand that a worker of relative speed s > 0
+ * receives. */
 static double expect_fraction(int axes, double n, double beta, double s)
 {
     const double cube = -expm1(-beta * s); /* x^d */
@@ -136,7 +137,7 @@ hs_status hs_dynamic_predict(const hs_dynamic *product, double beta, double *vol
 
 hs_status hs_dynamic_beta(const hs_dynamic *product, const int *cancel, double *beta)
 {
-    enum { COARSE = 64, HALVINGS = 40 };
+    enum { COARSE = 64, GOLDEN_STEPS = 40 };
     static const double GOLDEN = 0.6180339887498949;
     if (!hs__dynamic_valid(product) || !beta) return HS_ERROR_VALUE;
     const double unit = least_time(product, product->cycle_times);
@@ -155,7 +156,7 @@ hs_status hs_dynamic_beta(const hs_dynamic *product, const int *cancel, double *
     /* golden section between the neighbours of the best one */
     double low = most * hs__max(best - 1, 0) / COARSE;
     double high = most * hs__min(best + 1, COARSE) / COARSE;
-    for (int i = 0; i < HALVINGS && low < high; i++) {
+    for (int i = 0; i < GOLDEN_STEPS && low < high; i++) {
         if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         const double step = GOLDEN * (high - low);
         if (expect_volume(product, unit, speed, high - step) <

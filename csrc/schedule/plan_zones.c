@@ -1,10 +1,12 @@
 /* Candidates of zones: the zones are placed where dear links carry little, and written as boxes
  * with the messages between their owners. */
+#include <math.h>
 #include <string.h>
 
 #include "schedule/planner.h"
 
-/* Most moves of a search for the places of zones, and most moves times (zones^2 of all steps). */
+/* MOVES: most moves of a search for the places of zones. PLACING: most moves * steps * zones^2, which
+ * limits the time of a search. */
 enum { MOVES = 2000, PLACING = 4000000 };
 
 /* Adds the messages between the owners of the zones. */
@@ -72,10 +74,10 @@ static hs_status price_zones(void *context, hs__price *price)
 static hs_status place_zones(hs__matmul_planner *s)
 {
     const size_t pieces = (size_t)s->pieces;
-    const int64_t work = s->steps * hs__max((int64_t)s->pieces * s->pieces, 1);
+    const double work = (double)s->steps * fmax((double)s->pieces * s->pieces, 1.0);
     memcpy(s->placed.workers, s->workers, pieces * sizeof *s->workers);
     memcpy(s->placed.rects, s->rects, 4 * pieces * sizeof *s->rects);
-    const int64_t moves = hs__min(MOVES, PLACING / work);
+    const int64_t moves = (int64_t)fmin(MOVES, PLACING / work);
     if (!s->product.links || s->product.p > HS_MATMUL_FEW || !moves) return HS_OK;
     s->placed.pieces = s->pieces;
     s->placed.price = price_zones;

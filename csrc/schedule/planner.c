@@ -1,5 +1,5 @@
-/* What the planner of a product holds: candidates with their memory, the faster of which it keeps,
- * and workspace. */
+/* The state of the planner of a product: its workspace, the current candidate, and the fastest
+ * candidate so far. */
 #include "schedule/planner.h"
 
 #include <float.h>

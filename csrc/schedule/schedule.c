@@ -85,7 +85,9 @@ static double find_bound(const hs_matmul *x, int64_t count, const hs_box *boxes)
 double hs__end_work(int32_t p, const double *cycle_times, const hs_speed_changes *changes,
                     int32_t worker, double start, double time)
 {
-    double pace = 1.0; /* time per unit of the time at the first speeds */
+    if (!(time > 0.0)) return start;
+    if (isinf(time)) return time; /* times a pace of 0 it would be NaN */
+    double pace = 1.0;            /* time per unit of the time at the first speeds */
     for (int32_t i = 0; changes && i < changes->count; i++) {
         if (changes->times[i] > start) {
             const double done = (changes->times[i] - start) / pace;

@@ -231,6 +231,23 @@ static void test_limits(void)
           tried[HS_MATMUL_RECTANGLES] == -1.0);
 }
 
+/* The number of steps times the square of the number of zones is beyond 64 bits. */
+static void test_many_steps(void)
+{
+    enum { MANY = 64 };
+    static double own[MANY], between[MANY * MANY];
+    for (int i = 0; i < MANY; i++) own[i] = 1;
+    for (int i = 0; i < MANY * MANY; i++) between[i] = 1;
+    hs_matmul x = product_of(MANY, MANY, INT64_C(1) << 53);
+    x.p = MANY;
+    x.cycle_times = own;
+    x.link_costs = NULL;
+    x.links = between;
+    const hs_matmul_options options = {.method = HS_MATMUL_COLUMNS, .block = 1, .stepwise = 1};
+    found = (hs_matmul_found){.tried = tried};
+    CHECK(hs_matmul_best(&x, &options, NULL, &found, &certificate) == HS_ERROR_VALUE);
+}
+
 static void test_refusals(void)
 {
     const int32_t high[P] = {0, 0, 0, P};
@@ -340,6 +357,7 @@ int main(void)
     test_nothing();
     test_room();
     test_limits();
+    test_many_steps();
     test_refusals();
     test_scarce();
     return check_result();

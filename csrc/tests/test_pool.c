@@ -340,7 +340,7 @@ static size_t spare_bytes(const hs_pool *pool)
     return bytes;
 }
 
-/* So is memory that a call has without a lease. */
+/* Memory that a call takes without a lease is also kept up to a size, and freed on request. */
 static void spares_kept_and_trimmed(void)
 {
     enum { BYTES = 100000 };
@@ -357,7 +357,7 @@ static void spares_kept_and_trimmed(void)
     memset(first.data, 1, BYTES);
     hs__pool_keep_memory(pool, first);
     const hs__memory less =
-        hs__pool_take_memory(pool, BYTES / 4 - 1); /* not so much for so little */
+        hs__pool_take_memory(pool, BYTES / 4 - 1); /* too small for the block that is kept */
     const hs__memory more = hs__pool_take_memory(pool, BYTES + 1);
     CHECK(less.data != first.data && less.bytes == BYTES / 4 - 1);
     CHECK(more.data != first.data && more.bytes == BYTES + 1);
@@ -376,7 +376,8 @@ static void spares_kept_and_trimmed(void)
     hs_pool_destroy(pool);
 }
 
-/* A helper that another program keeps from its core: it does not come as long as the test wants. */
+/* Signal handler that stops a helper until may_go_on is set, for at most about 5 seconds, as if
+ * another program had its core. */
 static atomic_int may_go_on, stopped;
 static void stop_here(int number)
 {
@@ -389,8 +390,7 @@ static void stop_here(int number)
 
 static void one_does_all(void *job, int32_t worker, int is_caller)
 {
-    (void)is_caller;
-    atomic_fetch_add((atomic_int *)job, worker == 0);
+    atomic_fetch_add((atomic_int *)job, worker == 0 && !is_caller);
 }
 
 /* The caller is on none of the pool's cores, and so does no part of the work. It does not wait for
@@ -491,9 +491,9 @@ static void no_thread_at_all(void)
 
 int main(void)
 {
+    for (int i = 0; i < N * N; i++) x[i] = 1;
 #ifdef HS_TEST_SCARCE
     threads_refused();
-    for (int i = 0; i < N * N; i++) x[i] = 1;
     no_thread_at_all();
 #endif
     crowded();
@@ -509,7 +509,6 @@ int main(void)
     claimed();
     claimed_from_within();
 
-    for (int i = 0; i < N * N; i++) x[i] = 1;
     hs_pool *pool = NULL;
     const int32_t negative[] = {0, -1};
     CHECK(hs_pool_create(0, NULL, &pool) == HS_ERROR_VALUE);

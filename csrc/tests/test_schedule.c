@@ -410,6 +410,18 @@ static void test_changes(void)
     CHECK(found.makespan == 8.75 && work[0] == 0 && work[1] == 8.75);
     CHECK(hs_matmul_schedule(&x, &plan, &(hs_speed_changes){0}, &found) == HS_OK &&
           found.makespan == 10);
+    /* a worker that cannot work at first has no times to scale: its end is infinite, not NaN */
+    const double unable[] = {1, INFINITY};
+    hs_matmul y = x;
+    y.cycle_times = unable;
+    CHECK(hs_matmul_schedule(&y, &plan, &changes, &found) == HS_OK && isinf(found.makespan));
+    /* without flops, an infinite cycle-time does not count */
+    const hs_box none = {.worker = 1, .height = 1, .width = 1};
+    const double later[] = {9e9, 8e9, 9e9, INFINITY};
+    hs_matmul z = product_of(1, 1, 0, 2);
+    CHECK(hs_matmul_schedule(&z, &(hs_matmul_plan){.count = 1, .boxes = &none},
+                             &(hs_speed_changes){2, when, later}, &found) == HS_OK &&
+          found.makespan == 0);
     const double back[] = {6, 4};
     const double zero[] = {9e9, 8e9, 0, 1};
     const hs_speed_changes bad[] = {

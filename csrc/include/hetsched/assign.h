@@ -267,7 +267,7 @@ typedef struct hs_divisible_load {
 
 /* Methods. BEST takes any orders. FIFO: the answers come back in the order of the messages out, the
  * cheapest links first, or last if an answer costs more than its message out. LIFO: in the opposite
- * order, and the cheapest links go out first. EXACT cannot be asked for: it says that BEST tried
+ * order, and the workers with the least sum of both messages go out first. EXACT cannot be asked for: it says that BEST tried
  * all orders, of at most HS_DIVISIBLE_PROVEN workers. */
 typedef enum hs_divisible_method {
     HS_DIVISIBLE_BEST = 0,
@@ -296,7 +296,9 @@ typedef struct hs_divisible_plan {
  *   method       HS_DIVISIBLE_BEST, HS_DIVISIBLE_FIFO or HS_DIVISIBLE_LIFO
  *   effort       of the search for more than HS_DIVISIBLE_PROVEN workers; NULL for the default
  *   certificate  out: "makespan", minimised. Its scope is "all orders" if no orders and no shares
- *                take less than makespan * (1 - 1e-12), else the kind of orders of the method
+ *                take less than makespan * (1 - 1e-12), else the kind of orders of the method. For
+ *                FIFO it is "" if the answers are not the same multiple of all messages out: the
+ *                order is then not proven to be the best one of its kind
  * HS_ERROR_VALUE also if the makespan, a share, or the time of a worker for a unit of load is beyond
  * the range of normal numbers. BEST begins with the better one of the other two methods and ends at
  * the bound of hs_divisible_bound; see hs_divisible_orders. */
