@@ -1,4 +1,4 @@
-/* The names under which programs know the BLAS and LAPACK.
+/* The symbol names by which programs call the BLAS and LAPACK.
  *   dgemm_            Fortran's plain name: the library tells the width of its integers
  *   dgemm_64_         64-bit integers
  *   scipy_dgemm_      the library in SciPy's wheels: 32-bit integers
@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+/* Marks an exported function. */
 #define HS__BLAS __attribute__((visibility("default")))
 #define HS__TEXT(x) #x
 #define HS__TEXT_OF(x) HS__TEXT(x)

@@ -38,8 +38,8 @@ void hs__column_type_init(hs__column_type *type, const hs__kernel *kernel, int32
 int64_t hs__l_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);
 int64_t hs__u_bytes(const hs__column_type *type, const hs__strip_form *form, int64_t depth);
 
-/* Whether rows of a slice are a packed operand as they are. They are not if they are complex or not
- * aligned. */
+/* Returns whether rows of a slice can be multiplied without packing them: if the elements are real
+ * and the rows begin at a multiple of 64 bytes. */
 static inline int hs__is_packed(const hs__column_type *type, const char *rows)
 {
     return type->parts == 1 && (uintptr_t)rows % 64 == 0;
@@ -70,8 +70,8 @@ size_t hs__move_bytes(const hs__column_type *type, int64_t m);
 void hs__to_rows(const hs__column_type *type, int64_t cols, int64_t depth, const char *from,
                  int64_t stride, int64_t depth_stride, char *to);
 
-/* Copies columns of a matrix to the slices of a block. This function and all below leave undefined
- * content after a cancel.
+/* Copies columns of a matrix to the slices of a block. After a cancel the target is undefined, also
+ * of hs__columns_copy and hs__columns_store.
  *   first    rows before it are left as they are; all rows are copied if the slices are the
  *            matrix's own memory
  *   factor   (real, imaginary), multiplies the elements while they are in the cache; NULL: 1 */

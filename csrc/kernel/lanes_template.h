@@ -9,8 +9,8 @@ typedef struct {
     NAME(vector) re, im;
 } NAME(element);
 
-/* A part of a matrix: element (i, j) is x[i * ld + j], and its imaginary part `plane` behind it. A
- * vector is a matrix of one column. */
+/* A part of a matrix: the real part of element (i, j) is x[i * ld + j], its imaginary part is
+ * x[i * ld + j + plane]. A vector is a matrix of one row or one column. */
 typedef struct {
     NAME(vector) * x;
     int64_t ld, plane;
@@ -123,8 +123,8 @@ INLINE NAME(element) NAME(reflect)(int64_t count, NAME(matrix) x, NAME(vector) *
     return tau;
 }
 
-/* Columns, or rows, of which one loop takes a part each time it loads an element of the reflector.
- * With fewer, loads are the limit; with more, there are not enough registers. */
+/* Columns (or rows) that share each load of an element of the reflector. With fewer, loads are the
+ * limit; with more, there are not enough registers. */
 enum { NAME(most) = PARTS == 1 ? 8 : 4 };
 
 /* Does `width` columns from `col` on of apply_left. */

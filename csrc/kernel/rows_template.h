@@ -11,8 +11,8 @@
 #define VECTORS 2
 #endif
 
-/* rows of a tile, and terms of the sums that are added to c at a time: their rows of x, as wide as
- * a tile, stay in the L1 cache */
+/* high: rows of a tile. deep: rows of x that are multiplied before c is updated. The part of these
+ * rows that is as wide as a tile stays in the L1 cache. */
 enum { NAME(high) = ROWS / PARTS, NAME(deep) = 128 };
 
 /* Computes a tile. With complex elements the products with real and with imaginary parts have sums

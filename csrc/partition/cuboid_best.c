@@ -63,9 +63,10 @@ static hs_status cut_runs(const problem *x, int32_t axes, const int32_t *order, 
                                 tree->nodes, &tree->length, &tree->cost);
 }
 
-/* Finds the best tree of the ascending order. Trees that are cut along fewer axes are among the
- * trees with more, but the DP does not see all of them: weights that are far apart need rectangles
- * or slices. Returns in *axes the axes of the best tree; of equal trees the one with most axes. */
+/* Finds the best tree of the ascending order. The DP runs once for each set of allowed axes, because
+ * it prunes: a run with more axes may miss a better tree with fewer, above all if the weights are
+ * far apart. *axes is a bit set: in, the allowed axes; out, those of the best tree. Of equal trees
+ * the one with the largest number *axes is taken. */
 static hs_status cut_ascending(const problem *x, int32_t *axes, cut_tree *best, cut_tree *trial)
 {
     const int32_t allowed = *axes;

@@ -126,7 +126,9 @@ static void fill_values(splits *s)
     }
 }
 
-/* Writes the zones of a subset in a box, whose value is finite. */
+/* Writes the zones of the best tiling of a box by a subset of the workers. For the second pass only:
+ * its values are whole numbers, so that sums compare exactly. The value of the subset in the box
+ * must be finite. */
 static void read_zones(const splits *s, uint32_t subset, const int64_t *box, int64_t *zones)
 {
     const int64_t h = box[2];
@@ -145,13 +147,14 @@ static void read_zones(const splits *s, uint32_t subset, const int64_t *box, int
         const uint32_t first = subset - second;
         for (int axis = 0; axis < 2; axis++)
             for (int64_t at = 1; at < box[2 + axis]; at++) {
-                const int64_t high = axis ? h : at;
-                const int64_t across = axis ? at : w;
+                const int64_t first_height = axis ? h : at;
+                const int64_t first_width = axis ? at : w;
                 const double joined =
-                    value_joined(s, value_at(s, first, high, across),
+                    value_joined(s, value_at(s, first, first_height, first_width),
                                  value_at(s, second, axis ? h : h - at, axis ? w - at : w));
                 if (joined != value) continue;
-                int64_t parts[2][4] = {{box[0], box[1], high, across}, {box[0], box[1], h, w}};
+                int64_t parts[2][4] = {{box[0], box[1], first_height, first_width},
+                                       {box[0], box[1], h, w}};
                 parts[1][axis] += at;
                 parts[1][2 + axis] -= at;
                 read_zones(s, first, parts[0], zones);

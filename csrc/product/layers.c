@@ -96,7 +96,7 @@ hs_status hs__one_layer(hs__in_layers *layers, hs__run *run, const hs_product *p
 
 static hs__layer *layer_of(const hs__layered *sum, int32_t box)
 {
-    return &sum->layer[sum->of[box]];
+    return &sum->layer[sum->layer_of_box[box]];
 }
 
 /* Assigns each box to its layer. */
@@ -107,7 +107,7 @@ static void assign_layers(hs__layered *sum)
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *b = &boxes->box[i];
         count += begins_layer(b);
-        sum->of[i] = boxes->cooperative ? count - 1 : b->worker;
+        sum->layer_of_box[i] = boxes->cooperative ? count - 1 : b->worker;
         sum->depth = hs__max(sum->depth, b->length);
     }
     sum->count = boxes->cooperative ? count : sum->run->workers;
@@ -158,7 +158,7 @@ hs_status hs__layered_open(hs__layered *sum, hs__run *run, const hs_product *pro
                          .product = product,
                          .boxes = boxes,
                          .joined = boxes->cooperative ? 0 : run->workers};
-    if (!(sum->of = hs__run_zeros(run, (size_t)boxes->count, sizeof *sum->of)))
+    if (!(sum->layer_of_box = hs__run_zeros(run, (size_t)boxes->count, sizeof *sum->layer_of_box)))
         return HS_ERROR_MEMORY;
     assign_layers(sum);
     sum->layer = hs__run_zeros(run, (size_t)sum->count, sizeof *sum->layer);

@@ -6,9 +6,9 @@
 #include "product/gang.h"
 
 /* Returns the depth of the layers into which hs_gemm and products of zones of C cut the inner
- * dimension. All are equal but the last. The depth depends on the sizes alone, so that the bits of
- * the result depend neither on which worker computes what nor on how many layers are computed at a
- * time. It is k if the inner dimension is not divided. */
+ * dimension; k if it is not divided. The last layer may be less deep. The depth depends on the
+ * sizes alone. So the bits of the result depend neither on which worker computes which box nor on
+ * how many layers are computed at a time. */
 int64_t hs__layer_depth(const hs_product *product);
 
 /* Allocates a matrix for one layer of the whole of C, for hs__in_layers. */
@@ -23,19 +23,19 @@ typedef struct hs__layer {
     /* non-zero: the boxes of its worker are at several places of C. It is the least rectangle around
      * them, and begins with zeros */
     int32_t scattered;
-    double deadline; /* when its paced worker ended */
+    double deadline; /* emulated workers: when the worker ended its boxes, at its pace */
 } hs__layer;
 
 typedef struct hs__layered {
     hs__run *run;
     const hs_product *product;
     const hs_boxes *boxes;
-    /* [count] one for each worker. In a shared run one for each depth, whichever worker computes
-     * its boxes, so that the order of the sum is fixed. */
+    /* [count] one for each worker. In a shared run one for each range of the inner dimension,
+     * whichever workers compute its boxes, so that the order of the sum is fixed. */
     hs__layer *layer;
     int32_t count;
-    int32_t *of;   /* [boxes] the layer of each box */
-    int64_t depth; /* length of the deepest box, in a shared run */
+    int32_t *layer_of_box; /* [boxes] index in `layer` of each box */
+    int64_t depth;         /* length of the deepest box, in a shared run */
     /* workers that take part; in a shared run the workers that began before all boxes were taken */
     atomic_int joined;
     atomic_int arrived;       /* workers that have ended their boxes */

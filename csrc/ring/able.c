@@ -7,7 +7,8 @@
 #include "core/numbers.h"
 #include "core/sort.h"
 
-/* Returns whether all messages cost the same, and are in their ranges. */
+/* Returns whether all messages between able workers have the same cost, and this cost is in range.
+ * True for a single worker, which has no messages. */
 static bool is_alike(const hs_ring *problem, const int *cancel, const hs__ring_able *able)
 {
     if (able->count == 1) return true;
@@ -55,7 +56,8 @@ static void copy_matrix(const hs__ring_able *able, const double *matrix, size_t 
             *copy++ = matrix[(size_t)able->worker[i] * p + (size_t)able->worker[j]];
 }
 
-/* Latencies that are all 0 are the same as none, also in how the times of messages are rounded. */
+/* Removes latencies that are all 0. hs__ring_affine is then false, so that the times of messages
+ * are rounded as in a problem without latencies. */
 static void drop_latencies(hs_ring *problem)
 {
     if (!problem->latencies) return;
@@ -111,9 +113,10 @@ void hs__ring_close_able(hs__ring_able *able)
 
 /* Numbers of the able workers in the order of their overheads. */
 typedef struct {
-    double *speed, *overhead; /* [count] in units of the fastest worker and its time alone */
-    int32_t *order;           /* [count] ascending overheads */
-    double unit;              /* time of the fastest worker for all the work */
+    double *speed;    /* [count] relative to the fastest worker */
+    double *overhead; /* [count] in multiples of `unit` */
+    int32_t *order;   /* [count] ascending overheads */
+    double unit;      /* time of the fastest worker for all the work */
 } ranking;
 
 static hs_status rank_workers(const hs_ring *problem, const hs__ring_able *able, ranking *r)

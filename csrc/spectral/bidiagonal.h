@@ -8,10 +8,11 @@
 #include "kernel/kernel.h"
 #include "run/phases.h"
 
-/* The matrix and its decomposition B = U diag(d) V^T. Values and vectors have an error of a small
- * multiple of n eps times the norm of the matrix; singular values much smaller than that have no
- * correct digits. Every pool computes the same bits.
- *   kernel  hs__kernel_current(), called once, before the sizes of memory are asked for
+/* The matrix and its decomposition B = U diag(d) V^T. The singular values have an absolute error of
+ * a small multiple of n eps times the norm of B, and so has the product U diag(d) V^T. Singular
+ * values much smaller than that have no correct digits. U and V are orthogonal up to a small
+ * multiple of n eps. Every pool computes the same bits.
+ *   kernel  of one call of hs__kernel_current(); set it before hs__bidiagonal_bytes
  *   dtype   HS_FLOAT32 or HS_FLOAT64, the type of all arrays
  *   n       >= 0
  *   d       [n] in: the diagonal; out: the singular values, descending

@@ -6,9 +6,10 @@
 #include "core/element.h"
 #include "core/numbers.h"
 
-/* Sweeps of a group. Longer groups keep the band longer in the cache of a worker: with 2 to 8 sweeps
- * a worker alone took the same time, with 1 it took 5 % more. But at least so many groups should fit
- * in the band at a time, each of which has as many places as sweeps, and one more. */
+/* Sweeps of a group. Longer groups keep the band longer in the cache of a worker: with one worker,
+ * groups of 2 to 8 sweeps took the same time, and single sweeps 5 % more. But at least
+ * GROUPS_IN_BAND groups should be on the band at the same time. A group of q sweeps needs q + 1
+ * places, so groups are shorter on a short band. */
 enum { GROUP_MOST = 4, GROUPS_IN_BAND = 5 };
 
 static int64_t count_sweeps(const hs__chase *x) { return hs__max(x->n - 1, 0); }
@@ -93,8 +94,8 @@ static void do_place(const worker_state *w, int64_t sweep, int64_t place)
                    next.tau);
 }
 
-/* Does the sweeps of a group in turn, each one place behind the one before it: that one has done
- * its next place just before. */
+/* Does the sweeps of a group together. Step t does place t - k of sweep k, for ascending k. So when
+ * sweep k does a place, sweep k - 1 has just done the place after it. */
 static void do_group(void *context, int32_t group, hs__walk *walk)
 {
     const hs__chase *x = context;

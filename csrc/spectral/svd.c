@@ -91,7 +91,7 @@ static void place_stages(svd_job *job, char *memory)
                                .ld = m,
                                .band_ld = band_ld,
                                .kernel = job->kernel};
-    int64_t most = 0; /* columns that go back */
+    int64_t most = 0; /* columns of the larger matrix of vectors */
     for (int i = 0; i < 2; i++)
         if (job->side[i].wanted) most = hs__max(most, job->side[i].to.cols);
     reduction->left_t = hs__reserve(&room, (double)hs__general_t_bytes(reduction), 1);
@@ -124,7 +124,8 @@ static void place_stages(svd_job *job, char *memory)
     if (vectors) {
         job->chase.left = &job->side[0].kept;
         job->chase.right = &job->side[1].kept;
-        job->bidiagonal.u = x->u ? x->u : x->vh; /* measured before there are z */
+        /* not NULL, so that hs__bidiagonal_bytes counts vectors: z is NULL while sizes are measured */
+        job->bidiagonal.u = x->u ? x->u : x->vh;
         job->bidiagonal.v = job->bidiagonal.u;
     }
     job->chase.work = hs__reserve(&room, (double)hs__general_band_bytes(&job->chase), 1);

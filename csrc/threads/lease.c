@@ -2,8 +2,9 @@
  *
  * `turns` is the lock. It counts the leases in use, or is EXCLUSIVE. A thread that wants the whole
  * pool waits until no lease is in use, and keeps later callers out meanwhile; when it leaves, one
- * of these is let in before the next that wants the whole pool. So no caller waits for ever. Leases
- * are kept for later callers, since their scratch memory is expensive to get. */
+ * of these is let in before the next that wants the whole pool. So neither kind of
+ * caller starves the other; among callers of one kind there is no order. Leases are kept for later
+ * callers, because their scratch memory is expensive to get. */
 #include "threads/pool_state.h"
 
 #include <stdlib.h>
@@ -201,7 +202,8 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
         lease->own = -1;
         atomic_fetch_add(&pool->busy, 1);
         lease->entry = atomic_fetch_add(&pool->entries, 1) + 1;
-        /* after the entry, since a caller that comes later has a later one */
+        /* `turns` is read after the entry number is taken: a caller that is missed here takes a
+         * later number, which hs__lease_was_alone sees */
         lease->is_first = exclusive || atomic_load(&pool->turns) == 1;
         lease->outer = innermost;
         innermost = *taken = lease;
@@ -215,7 +217,8 @@ hs_status hs__pool_lock(hs_pool *pool, hs__sharing sharing, hs_poll_function pol
     return status;
 }
 
-/* Wakes the helpers to which a job still offers a part, for a caller that leaves. */
+/* Wakes the helpers to which a job still offers a part. Called when a caller leaves, because one
+ * more helper may then work. */
 static void wake_offered(hs_pool *pool)
 {
     for (hs__lease *lease = atomic_load(&pool->leases); lease; lease = lease->next)

@@ -8,9 +8,11 @@
  * from helpers that have not started, and rescues preempted ones (migrate.h). Between jobs a pinned
  * helper busy-waits for spin_seconds before it sleeps on its signal.
  *
- * Several callers. A shared job needs no helper, since its caller can do all of it. So the jobs of
- * several callers run side by side, and a helper joins one of them only while fewer threads work
- * than the pool has workers (`busy`), and no caller runs on its core. Of the jobs that offer it a
+ * Several callers. The caller of a shared job can do all of it. So the jobs of several callers run
+ * at the same time, and a helper joins one of them only while fewer threads work than the pool has
+ * workers (`busy`), and no caller runs on its core. Two exceptions (needs_helpers): an exclusive
+ * job, and a job whose caller has no part and on which no helper works yet. A helper joins these in
+ * any case. Of the jobs that offer it a
  * part it takes the one with the fewest helpers. A helper that has ended its part looks again, and
  * a caller that leaves wakes the helpers whose offers are still open. With as many callers as
  * workers each job is done by its caller alone, with the same cuts and so the same bits. */
@@ -119,8 +121,8 @@ static hs__lease *find_job(const hs__helper *self)
     return is_occupied ? NULL : found;
 }
 
-/* Counts the helper among the threads that work, unless there are enough of them. A job on which no
- * thread works yet gets one in any case. */
+/* Counts the helper among the threads that work. Returns 0 if there are already as many as the pool
+ * has workers, unless the job needs helpers. */
 static int join_workers(hs_pool *pool, hs__lease *lease)
 {
     const int is_needed = needs_helpers(lease);

@@ -71,7 +71,7 @@ struct hs_pool {
     atomic_int busy;           /* callers and helpers that work: no more helpers join if it is p */
     atomic_int closing;        /* threads inside hs__pool_lock must leave */
     hs__signal left;           /* sent when a lease ends, and when waiting threads must leave */
-    /* hs__this_thread of the only thread that may run jobs, or NULL: any thread may */
+    /* identifies the only thread that may run jobs (lease.c); NULL: any thread may */
     const char *_Atomic owner;
     atomic_int stop;      /* helpers must end */
     hs__helper helpers[]; /* [p] */

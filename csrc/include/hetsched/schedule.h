@@ -81,16 +81,18 @@ HS_API hs_status hs_matmul_cannon(const hs_matmul *product, int64_t block, int64
  * the time, in which each worker takes as much as it can. A box needs only the rows of A from its
  * first column on.
  *   block  >= 1: the cuts are at multiples of it
- * There are at most p boxes. The cycle-times must be finite. Time O(p) for each of 100 steps. */
+ * There are at most p boxes. HS_ERROR_VALUE if capacity < p, if m and n differ, or if a cycle-time
+ * is infinite; box_count is not written then. Time O(p) for each of 100 steps. */
 HS_API hs_status hs_matmul_triangle(const hs_matmul *product, int64_t block, int64_t capacity,
                                     hs_box *boxes, double *sent, int64_t *box_count);
 
 /* Divides C among the domains of a machine, as hs_gemm divides a product that all workers of a pool
- * share (hs_pool_create_domains). Half of the domains get half of C, in proportion to their speeds,
- * along its longer side, and so on within each half; a square is cut between columns. Each cut is
- * the one at which both halves are done first. hs_gemm cuts at multiples of its kernel's register
- * tile (hs_kernel_sizes), and does not cut a part with fewer than 256 rows or columns; if its kernel
- * computes the transpose, all this holds for the transpose.
+ * share (hs_pool_create_domains), by recursive bisection. The domains, in their order, are split
+ * where about half of their total speed is reached. C is cut across its longer side (a square
+ * between columns) where both halves are done first. Each half of C is then divided among its half
+ * of the domains. hs_gemm cuts at multiples of its kernel's register tile (hs_kernel_sizes), and
+ * does not cut a part with fewer than 256 rows or columns; if its kernel computes the transpose,
+ * all this holds for the transpose.
  *   rows, cols          0 .. 2^53
  *   row_unit, col_unit  >= 1: rows and columns are cut at multiples of them from the first one of
  *                       the part that is cut
@@ -117,23 +119,23 @@ typedef struct hs_layer_sum {
 } hs_layer_sum;
 
 /* Cuts boxes off at the end of the product, leaves out empty ones, and prepares the sum of layers.
- * Rows are divided by hs_distribute over the speeds of the workers with boxes; an addition of
- * complex numbers counts as two flops.
+ * Rows are divided by hs_distribute over the speeds of the workers with boxes. An addition counts
+ * as one flop if product->update is 2, else as two (complex numbers).
  *   count    >= 0
  *   given    [count] in the order of the port; all numbers >= 0
  *   boxes    [count] out: box_count of them
  *   sent     [count] out
  *   sum      its arrays: out, if *layered is 1
  *   layered  out: 1 if some box has a depth > 0
- * Time O(count + p^2), memory O(p). */
+ * Time O(count + p^2), memory O(count + p). */
 HS_API hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box *given,
                                   hs_box *boxes, double *sent, int64_t *box_count,
                                   hs_layer_sum *sum, int32_t *layered);
 
-/* Divides the inner dimension into layers for the workers, so that the makespan, including the sum
- * of the layers, is the least. For each number of workers up to HS_MATMUL_FEW (for more workers,
- * for all of them), those with the least time for a layer and its transfer divide the layers by
- * hs_layers_exact, in the order of ascending transfer times.
+/* Divides the inner dimension into layers for the workers. A heuristic: for q = 1 .. p (for q = p
+ * alone if p > HS_MATMUL_FEW), the q workers with the least time for a layer and its transfer divide
+ * the layers by hs_layers_exact, in the order of ascending transfer times. Returns the plan with the
+ * least makespan, including the sum of the layers.
  *   block  >= 1: layers are dealt in blocks of so many
  *   boxes  [p] out: box_count of them, as hs_matmul_layers makes them
  *   sent   [p] out
@@ -173,7 +175,7 @@ typedef struct hs_message {
  *   groups  [p] number of each worker's group, or NULL. Workers of a group share the data from
  *           other groups: it is sent once, to the first of them with a zone, which passes on what
  *           the other workers of the group need (2001 paper, section 3.2.2, figure 14)
- * Time O(w^2 + w q) for each step of q boxes of w workers, memory O(w q). */
+ * Time O(w^2 + w q) for each step of q boxes of w workers, and O(q^2 + p^2) once; memory O(w q). */
 HS_API hs_status hs_matmul_owners(const hs_matmul *product, int64_t count, const hs_box *boxes,
                                   const int64_t *groups, const int *cancel, int64_t capacity,
                                   double *sent, hs_message *messages, int64_t *message_count);
@@ -182,7 +184,7 @@ HS_API hs_status hs_matmul_owners(const hs_matmul *product, int64_t count, const
  * owners (the skewing). Later they come from the worker to the right and from the worker below,
  * which received them one step before.
  *   boxes  [count] of hs_matmul_cannon
- * Time O(count), at most 2 count messages. */
+ * Time O(count), with links O(count + p^2). At most 2 count messages. */
 HS_API hs_status hs_matmul_torus(const hs_matmul *product, int64_t count, const hs_box *boxes,
                                  int64_t capacity, double *sent, hs_message *messages,
                                  int64_t *message_count);
@@ -237,8 +239,8 @@ typedef struct hs_schedule {
  * come after. A transfer that takes no time does not wait for the port.
  *   changes   or NULL: the speeds do not change. The bound is for the speeds at the start
  *   schedule  its arrays are set by the caller
- * Infinite times are possible if numbers overflow. Time O(count + messages + p), memory O(p), with
- * messages O(count + messages + p). */
+ * Infinite times are possible if numbers overflow. Time O((count + p) (1 + changes) + messages), with
+ * links also O(p^2). Memory O(p), with messages O(count + messages + p). */
 HS_API hs_status hs_matmul_schedule(const hs_matmul *product, const hs_matmul_plan *plan,
                                     const hs_speed_changes *changes, hs_schedule *schedule);
 
@@ -291,8 +293,9 @@ typedef struct hs_dynamic {
 } hs_dynamic;
 enum { HS_DYNAMIC_MOST_TASKS = 1000000 };
 
-/* A task that was handed out. `sent` counts the blocks of A, B and C that its worker received after
- * its task before, so that they sum to all blocks; depth is 0 for HS_DYNAMIC_OUTER. */
+/* A task that was handed out. depth is 0 for HS_DYNAMIC_OUTER. `sent` counts the blocks of A, B and C
+ * that its worker received since its previous task. So the sum of `sent` over the tasks of a worker
+ * is its `blocks`. */
 typedef struct hs_dynamic_task {
     int32_t worker, row, col, depth;
     int32_t sent[HS_DYNAMIC_OPERANDS];
@@ -310,18 +313,19 @@ typedef struct hs_dynamic_task {
  *                each worker has as many tasks: x tasks of a worker need at least 2 sqrt(x), or 3
  *                x^(2/3), blocks, rounded up to what integers can reach (Loomis, Whitney 1949)
  * HS_ERROR_VALUE also if the makespan overflows. After an error tasks and blocks are undefined. Time
- * O(tasks log p) for RANDOM and SORTED; for the other methods also O(1) for each task that a
- * worker's blocks allow, at most p times the tasks. Memory O(tasks + p n), for MATRIX O(tasks +
- * p n^2). */
+ * O(tasks (log p + changes) + p (1 + changes)) for RANDOM and SORTED. The other methods also take
+ * O(p n), and O(1) for each task that a worker's blocks allow, at most p times the tasks. Memory
+ * O(tasks + p n), for MATRIX O(tasks + p n^2). */
 HS_API hs_status hs_dynamic_product(const hs_dynamic *product, const int *cancel,
                                     hs_dynamic_task *tasks, int64_t *blocks, double *makespan,
                                     hs_certificate *certificate);
 
-/* Lower bounds for all plans of a product, demand-driven or not.
- *   volume    out: of a plan in which the work of each worker is in proportion to its speed s_k, of
- *             sum 1: 2 n sum sqrt(s_k), or 3 n^2 sum s_k^(2/3). Changes of speeds are not considered
- *   makespan  out: the work divided perfectly over the speeds, with their changes; HS_ERROR_VALUE
- *             if it overflows
+/* Computes lower bounds for plans of a product, demand-driven or not.
+ *   volume    out: for plans in which the work of each worker is in proportion to its speed s_k,
+ *             where the sum of all s_k is 1: 2 n sum sqrt(s_k) for OUTER, 3 n^2 sum s_k^(2/3) for
+ *             MATRIX. Changes of speeds are not considered
+ *   makespan  out: for all plans, the work divided perfectly over the speeds, with their changes;
+ *             HS_ERROR_VALUE if it overflows
  * kind, n, cycle_times and changes of the product are read. Time O(p), with changes O(p changes). */
 HS_API hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *makespan);
 
@@ -410,12 +414,13 @@ typedef struct hs_matmul_options {
 /* Most boxes and messages of a plan. */
 enum { HS_MATMUL_MOST_BOXES = 1000000, HS_MATMUL_MOST_MESSAGES = 4000000 };
 
-/* A plan found, in arrays of the caller; NULL where one is not wanted. With `steps` the blocks of k
- * if the communication is stepwise, else 1, there are never more than
+/* A plan that was found, in arrays of the caller. boxes and sent are required if box_capacity > 0,
+ * messages if message_capacity > 0. All other arrays may be NULL. A plan has at most
  *   min(3 p steps, HS_MATMUL_MOST_BOXES) boxes, or p if that is more, and
- *   min(p^2 steps, HS_MATMUL_MOST_MESSAGES) messages.
- * With less room, only the numbers are written if it does not suffice; so a call without room
- * counts, and a second one, with room for as many, plans.
+ *   min(p^2 steps, HS_MATMUL_MOST_MESSAGES) messages,
+ * where `steps` is the number of blocks of k if the communication is stepwise, else 1. If a capacity
+ * is too small, the numbers are written, but of the arrays only `tried`. To save memory, call once
+ * with both capacities 0, and again with capacities box_count and message_count.
  *   method            out: the method that made it, never AUTO
  *   box_capacity      in: entries of boxes and sent, >= 0
  *   box_count         out
