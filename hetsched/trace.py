@@ -24,6 +24,8 @@ from ._base.drawn import Drawn
 from ._base.frozen import Frozen
 from ._base.replace import replace_file
 
+_KINDS = ("compute", "transfer", "wait")
+
 
 class Event(NamedTuple):
     """An interval of a worker's time, [start, end).
@@ -169,6 +171,7 @@ class Trace(Frozen, Drawn):
         """
         if not isinstance(kind, str):
             raise TypeError(f"kind must be a string, got {kind!r}")
+        check.choice("kind", kind, _KINDS)
         sums = [0.0] * len(self.workers)
         for event in self.events:
             if event.kind == kind:
@@ -222,7 +225,10 @@ class Trace(Frozen, Drawn):
 
     @cached_property
     def overlapped(self) -> bool:
-        """Whether some worker transfers while it computes."""
+        """Whether events of a worker overlap.
+
+        It transfers while it computes, or receives from several workers at the same time.
+        """
         slack = 1e-9 * self.makespan  # ends and starts that should be equal may differ by rounding
         worker, end = -1, 0.0
         for event in self.events:
@@ -253,9 +259,9 @@ class Trace(Frozen, Drawn):
         """CPU time of each worker / time that it computed, at most 1.0; None if it is not known.
 
         For real runs. Below 1.0, other programs, or a quota, had the worker's core for the rest of
-        that time; tasks in Python that wait have the same effect. Waiting for other workers may
-        take CPU time, so a worker can have had less of its core, but not more. A worker that
-        computed nothing has 1.0.
+        that time; tasks in Python that wait have the same effect. The value is an upper bound:
+        waiting for other workers may take CPU time, which is counted too. A worker that computed
+        nothing has 1.0.
         """
         if self.kind != "real" or self.cpu is None:
             return None
@@ -339,7 +345,7 @@ class Trace(Frozen, Drawn):
             file.write(f"4 {end} program all\n")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write worker, name, kind, start, end, what as CSV, one row per event with waiting.
+        """Write worker, name, kind, start, end, what as CSV: a row per event, waits included.
 
         The times round-trip.
 
@@ -361,7 +367,7 @@ class Trace(Frozen, Drawn):
         )
 
 
-#: Least share of the cores of which a trace says nothing.
+#: If the workers had at least this share of their cores, a trace does not mention it.
 _WHOLE = 0.95
 
 
@@ -424,12 +430,15 @@ def _event(i: int, step: Any, workers: int) -> Event:
         type(worker) is int
         and 0 <= worker < workers
         and type(start) is type(end) is float
-        and math.isfinite(end - start)
+        and -math.inf < start <= end < math.inf
+        and kind in _KINDS
     ):
         return event  # without slower checks: there may be a million events
     worker = check.integer(f"steps[{i}]: worker", worker, low=0, high=workers - 1)
-    start, end = check.number(f"steps[{i}]: start", start), check.number(f"steps[{i}]: end", end)
-    return Event(worker, str(kind), start, end, str(what))
+    kind = check.choice(f"steps[{i}]: kind", kind, _KINDS)
+    start = check.number(f"steps[{i}]: start", start)
+    end = check.number(f"steps[{i}]: end", end, low=start)
+    return Event(worker, kind, start, end, str(what))
 
 
 def _per_worker(name: str, values: Any, workers: int) -> tuple[float, ...]:
@@ -485,19 +494,33 @@ class Lane(NamedTuple):
 
 
 def lanes(trace: Trace) -> list[Lane]:
-    """One lane per worker, or two if transfers overlap computing: the second is for transfers.
+    """One lane for each worker, or several if events of a worker overlap.
 
-    Perfetto drops, and ViTE garbles, events of one lane that overlap.
+    The first is for computing and waiting, the others are for transfers. Transfers from several
+    workers at the same time have a lane each: Perfetto drops, and ViTE garbles, events of one lane
+    that overlap.
     """
-    split = trace.overlapped
-    own: list[tuple[list[Event], list[Event]]] = [([], []) for _ in trace.workers]
+    split, slack = trace.overlapped, 1e-9 * trace.makespan
+    own: list[list[list[Event]]] = [[[] for _ in range(1 + split)] for _ in trace.workers]
     for event in trace.events:
-        own[event.worker][split and event.kind == "transfer"].append(event)
+        tracks = own[event.worker]
+        if not split or event.kind != "transfer":
+            tracks[0].append(event)
+            continue
+        free = [x for x in tracks[1:] if not x or x[-1].end <= event.start + slack]
+        if not free:
+            tracks.append([])
+            free = tracks[-1:]
+        free[0].append(event)
     return [
-        Lane(worker, f"{trace.workers[worker]}{suffix}", events)
-        for worker, pair in enumerate(own)
-        for suffix, events in zip(("", " transfer"), pair[: 1 + split], strict=False)
+        Lane(worker, trace.workers[worker] + _lane_suffix(number), events)
+        for worker, tracks in enumerate(own)
+        for number, events in enumerate(tracks)
     ]
+
+
+def _lane_suffix(number: int) -> str:
+    return ("", " transfer")[number] if number < 2 else f" transfer {number}"
 
 
 @contextmanager

@@ -107,6 +107,20 @@ def test_lanes_hold_all_events_once_and_never_two_at_a_time(trace):
     assert len(tracks) == len(trace.workers) * (2 if trace.overlapped else 1)
 
 
+def test_transfers_at_the_same_time_have_lanes_of_their_own(tmp_path):
+    """A rank receives from several ranks at once."""
+    steps = [
+        (0, "transfer", start, end, "x") for start, end in ((0.0, 2.0), (1.0, 3.0), (2.0, 4.0))
+    ]
+    trace = Trace.from_steps(steps, ["A", "B"], kind="real", speeds=[1.0, 1.0])
+    assert [(x.name, [e.start for e in x.events]) for x in lanes(trace) if x.worker == 0] == [
+        ("A", []),
+        ("A transfer", [0.0, 2.0]),
+        ("A transfer 2", [1.0]),
+    ]
+    assert {x.name for x in lanes(trace) if x.worker == 1} == {"B", "B transfer"}
+
+
 def test_csv_round_trips(trace, tmp_path):
     trace.to_csv(tmp_path / "trace.csv")
     with open(tmp_path / "trace.csv", newline="", encoding="utf-8") as file:
@@ -310,6 +324,9 @@ class TestFromSteps:
             ([(None, "compute", 0.0, 1.0, "x")], {}, r"steps\[0\]: worker must be"),
             ([(0, "compute", "x", 1.0, "x")], {}, r"steps\[0\]: start must be"),
             ([(0, "compute", 0.0, float("nan"), "x")], {}, r"steps\[0\]: end must be"),
+            ([(0, "compute", 2.0, 1.0, "x")], {}, r"steps\[0\]: end must be at least 2"),
+            ([(0, "computing", 0.0, 1.0, "x")], {}, r"steps\[0\]: kind must be one of compute"),
+            ([(0, ["wait"], 0.0, 1.0, "x")], {}, r"steps\[0\]: kind must be one of compute"),
             ([STEP], {"workers": 3}, "workers must be"),
             ([STEP], {"speeds": []}, "speeds must have 1 entries"),
             ([STEP], {"speeds": ["x"]}, r"speeds\[0\] must be a number"),
@@ -326,3 +343,5 @@ class TestFromSteps:
     def test_kinds_are_words(self, sequential):
         with pytest.raises(TypeError, match="kind must be a string"):
             sequential.total([1, 2])
+        with pytest.raises(ValueError, match="did you mean 'compute'"):
+            sequential.total("Compute")

@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
         "--cores",
         choices=["auto", "all", "types"],
         default="auto",
-        help="measure all cores, or one of each type",
+        help="measure all cores, or one of each type (auto: all of up to 8 cores)",
     )
     measure.add_argument(
         "--dtype",
@@ -58,8 +58,8 @@ def add_parser(commands: Any) -> None:
         "--blas",
         action="store_true",
         help=(
-            "measure the size from which on `hetsched exec` computes a call of each BLAS and LAPACK"
-            " function, on all threads and on one (a minute)"
+            "find the least size at which `hetsched exec` should compute each BLAS and LAPACK"
+            " function, on all threads and on one (takes a minute)"
         ),
     )
     measure.add_argument(
@@ -99,6 +99,15 @@ def add_parser(commands: Any) -> None:
 
 
 def _measure(given: argparse.Namespace) -> None:
+    if given.blas and given.zones:
+        raise ValueError("--blas and --zones are measurements of their own: give one of them")
+    if given.blas or given.zones:
+        for option, value in (("--output", given.output), ("--plot", given.plot)):
+            if value:
+                raise ValueError(
+                    f"{option} is for the speeds of the cores, which --blas and --zones do not"
+                    " measure"
+                )
     if given.plot:
         require_picture("--plot", given.plot)
     if given.output:

@@ -75,7 +75,8 @@ class Found(NamedTuple):
     """Result of a search.
 
     blocks : for each kind, without zeros; the depth is the same for all kinds.
-    whole : whether there was time to try everything.
+    whole : whether the search ended before the time limit. Sizes whose product would take longer
+        than half a second are not tried, and do not count here.
     """
 
     blocks: tuple[Blocking, ...]
@@ -157,7 +158,10 @@ class _Search:
         )
 
     def _start(self, i: int, first: Blocking) -> Blocking:
-        """Take depth and rows of the better start for each type. Columns need another product."""
+        """Take depth and rows of the better start for each type.
+
+        Columns are left to `_descend`: they are compared with products of another shape.
+        """
         for other in self._kinds[i].starts[first.kernel][1:]:
             for t in range(len(TYPES)):
                 first = self._better(

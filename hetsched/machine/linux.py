@@ -19,8 +19,9 @@ _CPUS, _NODES = "sys/devices/system/cpu", "sys/devices/system/node"
 _CAPACITY, _FREQUENCY = "cpu_capacity", "cpufreq/cpuinfo_max_freq"  # files of a cpu
 #: Counter devices by which Intel's hybrid processors list their cpus by type.
 _DEVICES = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower": "efficiency"}
-#: Cores with a ratio of speeds below this are of two types. Favoured cores of one type differ by
-#: less: boost by 10 %, ranks step by step.
+#: Cores are of two types if the slower ones have at most this fraction of the speed of the others.
+#: Cores of one type differ by less: the boost of favoured cores is some 10 % higher, and their
+#: ranks differ in small steps.
 _GAP = 0.8
 MOST_CPUS = 2**20  # a text that claims more is not a list of cpus
 MOST_ONLINE = 2**16  # cpus of a machine: eight times what Linux can be built for
@@ -99,7 +100,7 @@ def _allowed(root: str, online: tuple[int, ...]) -> tuple[tuple[int, ...], str, 
     else:
         mask = tuple(sorted(cpus_of_thread()))
     cpus, source = cpuset(root)
-    both = tuple(cpu for cpu in mask or online if cpu in cpus)
+    both = _both(mask or online, frozenset(cpus))
     # This is rare, because the kernel keeps the mask inside the cpuset.
     if both and len(both) < len(mask or online):
         return both, source, bool(mask)
@@ -309,7 +310,7 @@ def ticks(root: str = "/") -> dict[int, Ticks]:
     of users."""
     found = {}
     for line in read(root, "proc/stat").splitlines():
-        name, *numbers = line.split()
+        name, *numbers = line.split() or [""]
         cpu = natural(name.removeprefix("cpu"))
         known = [natural(number) or 0 for number in numbers[:8]]
         if name.startswith("cpu") and cpu is not None and len(known) > 4:

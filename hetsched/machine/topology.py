@@ -44,18 +44,18 @@ class Topology(Drawn):
         Source that tells the types of core apart; "" if there is none.
     quota : float or None
         Tightest cgroup quota, in cpus, over the groups of the process and all their ancestors. None
-        without a quota.
+        if there is none, or if it is unknown.
     quota_source, cpuset_source : str
         Source such as "cgroup v2 /a/b cpu.max"; "" if there is none.
     thread_limit : int or None
-        Value of the environment variable HETSCHED_NUM_THREADS, or of OMP_NUM_THREADS without it.
-        None if neither is set.
+        Value of the environment variable HETSCHED_NUM_THREADS. If that is not a positive number,
+        the value of OMP_NUM_THREADS. None if neither is.
     thread_limit_source : str
         The variable with the limit.
     load : tuple of float or None
         Mean number of runnable threads on the whole system over 1, 5 and 15 minutes.
     unknown : tuple of str
-        Values that the system does not report for at least one cpu or cache.
+        Names of the values that the system does not report, or not for every cpu and cache.
     given_domains : tuple of Domain
         Domains of a description in TOML; otherwise ().
     described : str
@@ -211,7 +211,7 @@ class Topology(Drawn):
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
-        """The cpus in groups that have one kind of core and share a cache.
+        """The cpus in groups with one kind of core, one NUMA node and a shared cache.
 
         The cache is the L3, or without an L3 an L2 of several cores.
         """
@@ -297,7 +297,7 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     Returns
     -------
     Topology
-        Linux reports most. macOS reports the number of cores of each type, and the caches. On other
+        Linux reports the most. macOS reports the cores of each type, and the caches. On other
         systems, and where /sys has no cores, hwloc's lstopo gives the result if it is
         installed, otherwise Python's counts do. Missing values are None and listed in `unknown`.
 
@@ -438,7 +438,7 @@ def describe(t: Topology) -> list[tuple[str, str]]:
     where = [count_of(count, name) if count else f"{name}s unknown" for name, count in places]
     size = "size unknown" if t.memory is None else f"{t.memory / 2**30:.4g} GiB"
     on = f"; on {_cpus_text(t.places[: t.worth])}"
-    if t.worth < len(t.groups()):
+    if t.worth < len(t.groups()) or t.pins(t.worth) is None:
         on = "; where cores are free"
     if "cpu numbers" in t.unknown:
         on = ""

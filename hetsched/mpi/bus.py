@@ -17,7 +17,7 @@ import numpy as np
 from .._base.progress import Progress
 from ..planners.divisible import DivisibleLoad
 from ..platform import relative_speeds
-from ..runners.bus import BusPlan, Part, joined
+from ..runners.bus import BusPlan, Part, joined, work_text
 from ..runners.tasks import Piece, work
 from ..trace import Trace
 from .loop import Condition, Loop
@@ -129,7 +129,7 @@ class Worker:
             loop.go_on()
             return self._function(task)
 
-        with record.computing(f"{len(tasks)} tasks"):
+        with record.computing(work_text(tasks, self._divided)):
             piece = work(call, first, tasks)
         if piece.error is not None:
             return piece._replace(values=[None] * len(piece.values))

@@ -116,7 +116,10 @@ def streamed(chunk: Chunk) -> int:
 
 
 def along(chunk: Chunk, t: int, first: int) -> bool:
-    """Whether blocks that stay for a layer are sent with a streamed block."""
+    """Whether the message of panel `first` also carries the operand that stays for a layer.
+
+    That is so for the first streamed block of each layer.
+    """
     return first % traffic_of(chunk, t).every == 0
 
 
@@ -307,8 +310,9 @@ def _area(chunk: Chunk) -> int:
 def fitted(chunk: Chunk, t: int, memory: int) -> tuple[Chunk, list[Chunk]] | None:
     """Cut a piece from a chunk for a worker with this many blocks of memory.
 
-    Returns the piece and the rest, or None if nothing fits. The piece is the chunk itself if it
-    fits, else a part of it that holds C, as square as possible, with two panels if there is room.
+    Returns the piece and the rest, or None if nothing fits. A chunk that fits is returned whole.
+    Otherwise the piece is a rectangle of it, nearly square, with C in the worker's memory and
+    buffers for two panels if there is room, else for one.
     """
     if needed(chunk, t) <= memory:
         return chunk, []

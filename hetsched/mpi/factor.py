@@ -31,7 +31,7 @@ from .loop import Loop
 from .ranks import Ranks
 from .record import Clock, Record, from_when_sent, on_one_clock, synchronised
 from .windows import Array, touched
-from .work import ColumnWork, GridWork, Side, Work
+from .work import ColumnWork, Context, GridWork, Work
 
 if TYPE_CHECKING:
     Plans = LuPattern | FactorPlan | LuGrid
@@ -331,9 +331,9 @@ def run_solve(
 
 
 def _as_given(given: Given, dtype: np.dtype[Any]) -> Array:
-    """The solutions in the form of the right sides.
+    """The solutions in the form of the right-hand sides.
 
-    Complex right sides of a real matrix were solved as two real right sides each.
+    Complex right-hand sides of a real matrix were solved as two real right-hand sides each.
     """
     assert given.b is not None
     assert given.right is not None
@@ -383,7 +383,7 @@ def _at_root(
     sides = None
     dtype = a.dtype
     if right is not None:
-        # a real matrix with complex right sides is factored as a real matrix
+        # a real matrix with complex right-hand sides is factored as a real matrix
         dtype = np.promote_types(a.dtype, right.real.dtype)
         sides = np.array(as_columns(right), np.promote_types(dtype, right.dtype), order="C").view(
             dtype
@@ -485,7 +485,7 @@ class _Run:
 
     def _work(self, loop: Loop) -> Work:
         job, dtype = self._job, np.dtype(self._job.dtype)
-        side = Side(loop, self._pool, self._root, self.record, self._progress(loop))
+        side = Context(loop, self._pool, self._root, self.record, self._progress(loop))
         lower = job.kind == "cholesky"
         if job.owner.ndim == 2:
             return GridWork(side, Grid(job.n, job.block, job.owner, loop.size), dtype, lower)

@@ -3,7 +3,7 @@
 Forward substitution is followed by backward substitution. The owner of a diagonal block collects
 what the blocks beside it contribute, one sum from each rank, and solves with the triangle. It sends
 this block of the solution to the owners of the blocks below (backward: above), which add their
-products with it to their sums. The messages are blocks of right sides.
+products with it to their sums. The messages are blocks of right-hand sides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GridSubstitution:
     blocks : Blocks
         The factors as `GridLu` leaves them.
     cols : int
-        Number of right sides.
+        Number of right-hand sides.
     """
 
     _unit = True  # L has a unit diagonal, which is not stored
@@ -45,7 +45,7 @@ class GridSubstitution:
         self._loop, self._grid, self._me = mail.loop, blocks.grid, mail.loop.rank
         self._root, self._record = root, record
         self._leads = blocks.grid.owner.diagonal().tolist()
-        # right sides, then solutions, of the diagonal blocks of this rank
+        # right-hand sides, then solutions, of the diagonal blocks of this rank
         self._own = {
             k: np.empty((blocks.grid.width(k), cols), blocks.dtype)
             for k, lead in enumerate(self._leads)
@@ -71,7 +71,7 @@ class GridSubstitution:
         await self._mail.next_step(0)
 
     def _right_sides(self, pivots: NDArray[np.int32] | None, b: Array | None) -> list[Waiting]:
-        """Bring the right sides to the owners of the diagonal blocks; the root has them."""
+        """Bring the right-hand sides to the owners of the diagonal blocks; the root has them."""
         if b is None:
             receive = partial(self._mail.receive, Kind.RIGHT, source=self._root)
             return [receive(x) for x in self._own.values()]
@@ -126,7 +126,7 @@ class GridSubstitution:
         return before, after
 
     async def _add_sums(self, k: int, before: list[int], x: Array) -> None:
-        """Subtract from a right side what this rank and the other ranks contribute."""
+        """Subtract from a right-hand side what this rank and the other ranks contribute."""
         x -= self._sums[self._grid.slice(k)]
         sums = [np.empty_like(x) for _ in before]
         coming = [

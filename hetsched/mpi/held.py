@@ -21,7 +21,7 @@ from .zones import Zone
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-#: Called with the right sides (at the root), their number, the pool and the root.
+#: Called with the right-hand sides (at the root), their number, the pool and the root.
 Solve = Callable[..., None]
 Factor = Callable[[Ranks, Pool], Any]
 

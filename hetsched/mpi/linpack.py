@@ -144,7 +144,7 @@ def _planned(
 
 
 class _Matrix:
-    """The matrix and the right side, which are made block by block."""
+    """The matrix and the right-hand side, which are made block by block."""
 
     def __init__(self, n: int, block: int, seed: int) -> None:
         self.n, self.block, self._seed = n, block, seed
@@ -159,7 +159,7 @@ class _Matrix:
         return self._random(i, j, (self._width(i), self._width(j)))
 
     def right(self) -> Array:
-        """The right side (n, 1)."""
+        """The right-hand side (n, 1)."""
         parts = [self._random(i, self.count, (self._width(i), 1)) for i in range(self.count)]
         return np.concatenate(parts)
 
@@ -199,7 +199,7 @@ def _solved(
 
 
 class _Made(NamedTuple):
-    """What a rank has made: the right side, and its blocks or its block columns."""
+    """What a rank has made: the right-hand side, and its blocks or its block columns."""
 
     right: Array | None
     blocks: Blocks | None

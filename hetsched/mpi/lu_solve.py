@@ -4,7 +4,7 @@ Forward substitution is followed by backward substitution. Each rank sums what i
 contribute to later rows. The contributions of the other ranks to the rows of a block are summed
 along a chain of the ranks that have any, which ends at the owner of the block. The owner solves
 with the triangle on the diagonal, and contributes to the next block first. The messages are blocks
-of right sides.
+of right-hand sides.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Substitution:
     local : (n, held) array
         The factors as `lu` leaves them.
     cols : int
-        Number of right sides.
+        Number of right-hand sides.
     """
 
     _unit = True  # whether the lower factor has ones on its diagonal
@@ -53,7 +53,7 @@ class Substitution:
         self._loop, self._columns, self._local, self._pool = loop, columns, local, pool
         self._root, self._record = root, record
         self._place = {k: i for i, k in enumerate(columns.own(loop.rank))}
-        # right sides, then solutions
+        # right-hand sides, then solutions
         self._own = [np.empty((columns.width(k), cols), local.dtype) for k in self._place]
         self._sums = np.empty((columns.n if self._place else 0, cols), local.dtype)
         self._under_way: deque[Waiting] = deque()
@@ -129,7 +129,7 @@ class Substitution:
         await later
 
     def _block(self, k: int) -> Array:
-        """Room for block k of right sides."""
+        """Room for block k of right-hand sides."""
         return np.empty((self._columns.width(k), self._sums.shape[1]), self._local.dtype)
 
     async def _right_side(self, k: int) -> None:

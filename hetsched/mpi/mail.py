@@ -47,7 +47,7 @@ class Mail:
         self._under_way: deque[list[Waiting]] = deque([[]])
 
     def send(self, kind: Kind, data: Array, to: int) -> None:
-        """Send a contiguous array, which must not change any more."""
+        """Send a contiguous array, which must not change until it has been received."""
         self.bytes[kind] += data.nbytes
         self._record.sent += data.nbytes
         self._record.messages += 1

@@ -1,8 +1,8 @@
 """Products of a ProductPlan. Panels of A and B go to the ranks that need them, step by step.
 
 Layers are summed at the end. The algorithm is SUMMA (van de Geijn, Watts, 1997) on rectangles of
-any size, without a barrier: the ranks that hold what a rank needs for a step send it once, while
-that rank computes earlier steps.
+any size, without a barrier. While a rank computes a step, it receives the panels of the next two
+steps from the ranks that hold them. Each panel is sent to it once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .zones import (
 )
 
 LOOK_AHEAD = 2  # number of steps for which a rank receives while it computes one
-# panels where the plan has no steps: largest and smallest depth; number of panels that there should
-# be
+# Depths of panels for a plan without steps: the largest, the usual least one, and the number of
+# panels to aim for.
 _WIDE, _NARROW, _STEPS = 512, 128, 8
 _PANELS, _LAYERS, _RESULT = FIRST, FIRST + 1, FIRST + 2  # tags
 
@@ -71,7 +71,10 @@ def parts_of(plan: ProductPlan, rank: int) -> list[Part]:
 
 
 def steps_of(plan: ProductPlan, rank: int) -> list[Step]:
-    """The steps of a rank, in order: steps of the plan if it has any, else depths of 128 to 512."""
+    """The steps of a rank, in order: those of the plan, or else panels.
+
+    Panels are 128 to 512 deep. The last one of a box, and one that another box cuts, may be less.
+    """
     own = plan.boxes[plan.boxes[:, 0] == rank].tolist()
     places = {part: i for i, part in enumerate(parts_of(plan, rank))}
     stepwise = COMMUNICATION[plan.communication][0]
@@ -160,7 +163,6 @@ class _Panel:
         self._intervals, self._along, self._depth, self._dtype = intervals, along, depth, dtype
         self._first = np.concatenate(([0], np.cumsum([end - start for start, end in intervals])))
         self._array: Array | None = None
-        self._given = False
 
     def place(self, piece: Piece, data: Array) -> None:
         """Store a piece of the panel; a piece that is the whole panel is not copied."""
@@ -169,7 +171,7 @@ class _Panel:
         count, depth = int(self._first[-1]), self._depth[1] - self._depth[0]
         shape = (count, depth) if self._along == 0 else (depth, count)
         if data.shape == shape:
-            self._array, self._given = data, True
+            self._array = data
             return
         if self._array is None:
             self._array = np.empty(shape, self._dtype)

@@ -1,6 +1,6 @@
-"""A matrix on the ranks: brought from the root, factored, solved with, brought back.
+"""A distributed matrix: scattered from the root, factored, used in solves, gathered.
 
-The plan decides how the ranks hold it: by block columns or by square blocks.
+The plan decides whether the ranks hold block columns or square blocks.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .record import Record
 from .windows import Array, touched
 
 
-class Side(NamedTuple):
+class Context(NamedTuple):
     """What the work on a rank needs besides the matrix.
 
-    `done` is called with each block of which the panel has been factored on this rank.
+    `done` is called with the number of a block when its panel has been factored on this rank.
     """
 
     loop: Loop
@@ -48,7 +48,7 @@ class Work(Protocol):
         """Factor the matrix a of the root. The root gets (n + 1,) pivots as from `lu`."""
 
     async def solve(self, pivots: NDArray[np.int32], cols: int, b: Array | None) -> None:
-        """Replace the right sides b (n, cols) of the root by the solution."""
+        """Overwrite the right-hand sides b (n, cols) on the root with the solution."""
 
     async def gather(self, out: Array | None) -> None:
         """Bring the factors to the root."""
@@ -66,7 +66,7 @@ class ColumnWork:
     """
 
     def __init__(
-        self, side: Side, columns: Columns, dtype: np.dtype[Any], by_columns: bool, lower: bool
+        self, side: Context, columns: Columns, dtype: np.dtype[Any], by_columns: bool, lower: bool
     ) -> None:
         self._side, self._columns, self._dtype, self._lower = side, columns, dtype, lower
         self._local = np.empty((columns.n, columns.held(side.loop.rank)), dtype)
@@ -105,7 +105,7 @@ class GridWork:
         Factor by Cholesky, not LU.
     """
 
-    def __init__(self, side: Side, grid: Grid, dtype: np.dtype[Any], lower: bool) -> None:
+    def __init__(self, side: Context, grid: Grid, dtype: np.dtype[Any], lower: bool) -> None:
         self._side, self._lower = side, lower
         self._blocks = Blocks(grid, side.loop.rank, dtype)
         self._mail = Mail(side.loop, side.record)
@@ -173,10 +173,10 @@ def solve_held(
     Parameters
     ----------
     b : (n, cols) array at the root, None elsewhere
-        The right sides in row-major order, in the dtype of local. They are overwritten with the
+        Right-hand sides in row-major order, in the dtype of local. They are overwritten with the
         solution.
     cols : int
-        Number of right sides, on every rank.
+        Number of right-hand sides, on every rank.
     """
     ranks.run(
         lambda loop: Substitution(loop, columns, local, cols, pool, root, Record(False)).run(

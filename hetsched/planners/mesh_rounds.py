@@ -14,9 +14,11 @@ from .mesh_lp import TOLERANCE, Network, Program
 
 
 class Timed(NamedTuple):
-    """When each link begins to carry each installment (R, m), and when each node has it (R, p).
+    """The times of R installments.
 
-    The third array is when each node has computed it (R, p).
+    leave : (R, m) when each link begins to carry the installment
+    arrive : (R, p) when each node has received all of it
+    done : (R, p) when each node has computed its layers of it
     """
 
     leave: NDArray[np.float64]
@@ -92,7 +94,7 @@ class Pipeline(Program):
                     len(able), (c[j, able], 1.0), (c[j - 1, able], -1.0), (k[j, able], -work[able])
                 )
         block(len(able), (np.full(len(able), last), 1.0), (c[r - 1, able], -1.0))
-        # no node waits for data that comes after the end
+        # the makespan includes the arrival of all data: nothing is under way after the end
         block(p, (np.full(p, last), 1.0), (s[r - 1], -1.0))
         keeps = []
         for j in range(r):

@@ -71,7 +71,8 @@ class ProfileDistribution(Plan):
     def _on(self, platform: Platform) -> Plan:
         """The same counts, with times proportional to them.
 
-        `distribute_profile` reads a Platform in the same way. The bound has no limits on chunks.
+        As in `distribute_profile`, a Platform stands for constant times per chunk. The bound
+        ignores min_chunk and memory, which the plan does not record.
         """
         times = np.where(self.counts > 0, self.counts * platform.cycle_times, 0.0)
         proof = distribute(int(self.counts.sum()), platform, counts=self.counts)
@@ -105,13 +106,14 @@ def distribute_profile(
         measured times do. No chunks take no time, whatever the profile says. A profile is one of
 
         - a number: time per chunk, for any x;
-        - a 1-D array: the times for x = 0, 1, 2, ...; for this worker, more chunks than it has
-          entries are impossible, and so are numbers of chunks with an infinite time;
+        - a 1-D array: the times for x = 0, 1, 2, ...; this worker cannot do x chunks if the array
+          has no entry x, or an infinite one;
         - a pair (sizes, times) of measured points, sizes increasing: time is linear between two
           points. Outside the points the speed is the one at the nearest point, so time is
           proportional to x;
-        - a function time(x), called once with the int64 array 1 .. n, and if that fails or does not
-          give n values, for each x.
+        - a function time(x). It is called once with the int64 array 1 .. end, where end is n or
+          the worker's limit in `memory`. If that fails or does not give `end` values, it is called
+          for each x.
     min_chunk : int or (p,) array_like
         A worker gets nothing or at least this many chunks.
     memory : int or sequence of (int or None), optional
@@ -223,7 +225,7 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
     )
     if sized and len(profile) == 2 and all(map(is_row, profile)):
         sizes, times = (check.vector(f"{name}[{k}]", part) for k, part in enumerate(profile))
-        return _interpolated(name, sizes, times, end)
+        return positive_times(name, _interpolated(name, sizes, times, end))
     array = check.reals(
         f"{name} must be a number, a table, a pair (sizes, times) or a function, got {profile!r}",
         profile,

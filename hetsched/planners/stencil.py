@@ -1,4 +1,4 @@
-"""An iteration on a matrix in slices, by a ring of workers.
+"""Plans of a stencil iteration on a ring of workers.
 
 A plan gives each worker whole columns, and predicts the time of a step.
 """
@@ -29,7 +29,7 @@ Slices = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StencilPlan(Plan):
-    """Which worker of a ring has how many columns of a matrix, for some steps of an iteration.
+    """Columns of a matrix for each worker of a ring, for some steps of a stencil iteration.
 
     Attributes
     ----------
@@ -101,14 +101,14 @@ class StencilPlan(Plan):
 
     @property
     def work(self) -> float:
-        """Gigaflops of a step: seven for each element, except in the first and the last row."""
+        """Gigaflops of a step: seven flops per element, except in the first and the last row."""
         return FLOPS * inner_rows(self.shape[0]) * self.shape[1] / UNIT
 
     @property
     def volume(self) -> float:
         """Gigabytes of a column without its first and last element.
 
-        Two neighbours send each other so much in a step.
+        In a step each member sends this much to each of its neighbours.
         """
         return inner_rows(self.shape[0]) * self.itemsize / UNIT
 
@@ -190,17 +190,18 @@ class StencilPlan(Plan):
     def steps(self) -> list[Step]:
         """Each step of each member: the update, then the exchanges with the next and the previous.
 
-        A member starts a step when it and both neighbours have ended the last one. ValueError for
-        more than 3 * 10**6 entries.
+        A member starts a step when it and both neighbours have ended the previous one. ValueError
+        for more than 3 * 10**6 entries.
         """
-        if self.iterations * len(self.ring) * 3 > MOST_STEPS:
+        times = np.column_stack((self.update_times, self.exchange_times))
+        if self.iterations * max(1, int((times > 0.0).sum())) > MOST_STEPS:
             raise ValueError(
                 f"a schedule of {self.iterations} steps of {len(self.ring)} workers has more than"
                 f" {MOST_STEPS} entries: plan fewer steps; makespan and finish hold for any number"
             )
         steps = []
         members, labels = self.ring.tolist(), self.exchange_labels
-        durations = np.column_stack((self.update_times, self.exchange_times)).tolist()
+        durations = times.tolist()
         for k, lag in enumerate(self._lags()):
             for i, early, own, (after, before) in zip(
                 members, lag.tolist(), durations, labels, strict=True
@@ -245,13 +246,21 @@ def plan_stencil(
     members: Members,
     itemsize: int,
     ring: SliceRing | Sequence[int] | None = None,
+    *,
+    bounded: bool = True,
 ) -> StencilPlan:
-    """Whole columns for a ring of workers; see `Pool.plan_stencil`."""
+    """Whole columns for a ring of workers; see `Pool.plan_stencil`.
+
+    bounded : with False, the plan for a given ring has no lower bound, which takes the search for
+        the best ring.
+    """
     cycle_times = members.cycle_times
     rows, cols = check.integer("rows", rows, low=1), check.integer("cols", cols, low=1)
     count = check.integer("steps", steps, low=0, high=_MOST)
-    inner, best = max(inner_rows(rows), 1), _best_ring(rows, cols, members, itemsize)
+    inner = max(inner_rows(rows), 1)
+    best = _best_ring(rows, cols, members, itemsize) if ring is None or bounded else None
     if ring is None:
+        assert best is not None
         given, method = [best.ring], "rounded ring"
         if (best.shares[best.ring] == 0.0).any():  # in whole columns, a relay would get one
             given.append(_best_ring(rows, cols, members, itemsize, relays=False).ring)
@@ -260,12 +269,13 @@ def plan_stencil(
             alone = alone + members.overheads
         given.append(np.array([np.argmin(alone)]))
     else:
-        given, method = [_ring_of(ring, len(cycle_times))], "given ring"
+        given, method = [_ring_of(ring, len(members.cycle_times))], "given ring"
     divided = [
         option for order in given for option in _divisions(inner, cols, members, itemsize, order)
     ]
     slices = min(divided, key=lambda option: _step_time(inner, members, itemsize, option))
-    return _evaluated(rows, cols, count, members, itemsize, slices, method, best.lower_bound)
+    bound = 0.0 if best is None else best.lower_bound
+    return _evaluated(rows, cols, count, members, itemsize, slices, method, bound)
 
 
 def _best_ring(

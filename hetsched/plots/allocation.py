@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..planners.lu_pattern import LuPattern
     from ..planners.profile import ProfileDistribution
 
-_BINS = 2000  # most columns of an image, which has fewer pixels
+_BINS = 2000  # most columns of an image: more than a plot has pixels
 
 
 def plot_distribution(
@@ -94,8 +94,8 @@ def plot_pattern(pattern: LuPattern, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     pattern : LuPattern
-        If it has very many blocks, a column of the image is the mean of several, and dark is the
-        largest share.
+        With more than 2000 block columns, each column of the image shows the mean over several of
+        them, and the darkest colour is the largest share that occurs.
     """
     n, p = len(pattern.owner), len(pattern.counts)
     ax = _axes(ax, figure_size("rows", p), 0.5)

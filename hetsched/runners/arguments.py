@@ -1,4 +1,4 @@
-"""Arguments of linear algebra: matrices, stacks, right sides, and the memory of results."""
+"""Arguments of linear algebra: matrices, stacks, right-hand sides, and the memory of results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def squares(name: str, value: ArrayLike) -> Array:
 
 
 def right_sides(value: ArrayLike, n: int) -> Array:
-    """One or several right sides for n unknowns, converted to a supported dtype.
+    """One or several right-hand sides for n unknowns, converted to a supported dtype.
 
     An array with three or more dimensions is a stack.
     """
@@ -73,7 +73,8 @@ def right_sides(value: ArrayLike, n: int) -> Array:
 
 
 def stacked(name: str, a: Array, b: Array) -> tuple[int, ...]:
-    """The shape of the common stack of matrices and right sides, by NumPy's broadcasting rules.
+    """The shape of the common stack of matrices and right-hand sides, by NumPy's broadcasting
+    rules.
 
     () if both are single. `name` is the name of the matrices in the error message.
     """
@@ -127,7 +128,7 @@ def in_place(given: Any, array: Array, overwrite: bool, beside: Array | None = N
 def solution_memory(
     a: Array, b: ArrayLike, right: Array, dtype: np.dtype[Any], overwrite_b: bool
 ) -> Array:
-    """The right sides of a system with matrix a, in the memory of the solution.
+    """The right-hand sides of a system with matrix a, in the memory of the solution.
 
     This is b itself if it may be overwritten, otherwise a copy in column-major order.
     """
@@ -139,7 +140,7 @@ def solution_memory(
 
 
 def as_columns(b: Array) -> Array:
-    """View right sides as a matrix."""
+    """View right-hand sides as a matrix."""
     return b[:, None] if b.ndim == 1 else b
 
 

@@ -1,8 +1,8 @@
 """Runs of plans for a master with one bus: independent tasks, and divisible loads.
 
-The caller is the master. Messages take the time that the plan gives them, one after the other. A
-worker is a thread that calls the user's function on its items, and then idles until the emulated
-worker would be done. Results come back over the bus.
+The caller is the master. A worker is a thread that calls the user's function on its items. In an
+emulated run, messages take the time that the plan gives them, one after the other, and a worker
+idles after each item until the emulated worker would have done it. At real speed nothing is paced.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._base import check
 from .._base.waits import PIECE
 from ..errors import TaskError
+from ..machine.topology import count_of
 from ..planners.divisible import DivisibleLoad
 from ..planners.tasks import MaxTasks, MinTime
 from ..platform import Unit, relative_speeds
@@ -62,7 +63,7 @@ class _BusThread(threading.Thread):
         self.due = 0.0  # on the emulated clock: when the items arrive, later when they are done
         self.began = self.ended = self.busy = 0.0
         self.values: list[Any] = []
-        self.failed: Exception | None = None
+        self.failed: BaseException | None = None
         self.done = threading.Event()
 
     def run(self) -> None:
@@ -75,7 +76,7 @@ class _BusThread(threading.Thread):
                     return
                 self.values.append(run.function(item))
                 run.sleep_until(self.due + x.work * (k + 1) / len(x.items))
-        except Exception as error:
+        except BaseException as error:  # also of sys.exit(): the master waits for this thread
             self.failed = error
         self.busy = time.thread_time() - cpu
         self.due += x.work
@@ -252,7 +253,7 @@ def _shares(workers: Workers, plan: BusPlan, parts: dict[int, Part]) -> dict[int
     """The parts with the times of their messages and of their work."""
     scale, shares = workers.time_scale, {}
     divided = isinstance(plan, DivisibleLoad)
-    times = _times(workers, plan, None if divided else Unit("task", "message"))
+    times = _times(workers, plan)
     rows = sum(len(part.items[0]) for part in parts.values()) if divided else 0
     for i, part in parts.items():
         if isinstance(plan, DivisibleLoad):
@@ -269,14 +270,19 @@ def _shares(workers: Workers, plan: BusPlan, parts: dict[int, Part]) -> dict[int
     return shares
 
 
-def _times(workers: Workers, plan: BusPlan, unit: Unit | None) -> NDArray[np.float64]:
+def _times(workers: Workers, plan: BusPlan) -> NDArray[np.float64]:
     """Cycle-times: the pool's if it is emulated, otherwise the plan's."""
     if not workers.emulated:
         return plan.cycle_times
     platform = workers.platform
-    return (
-        platform if unit is None else platform.per(unit, f"a plan of type {type(plan).__name__}")
-    ).cycle_times
+    if not isinstance(plan, DivisibleLoad):
+        platform = platform.per(Unit("task", "message"), f"a plan of type {type(plan).__name__}")
+    return platform.cycle_times
+
+
+def work_text(items: Sequence[Any], divided: bool) -> str:
+    """What a worker computes, in an event of a trace: tasks, or the rows of its part of a load."""
+    return count_of(len(items[0]), "row") if divided else count_of(len(items), "task")
 
 
 def _trace(
@@ -284,7 +290,13 @@ def _trace(
 ) -> Trace:
     steps = list(own.steps)
     steps += [
-        (i, "compute", thread.began, thread.ended, f"{len(thread.values)} tasks")
+        (
+            i,
+            "compute",
+            thread.began,
+            thread.ended,
+            work_text(thread.share.items, isinstance(plan, DivisibleLoad)),
+        )
         for i, thread in threads.items()
     ]
     finish, busy = np.zeros(len(plan.names)), np.zeros(len(plan.names))
@@ -295,7 +307,7 @@ def _trace(
         steps,
         plan.names,
         kind=workers.kind,
-        speeds=relative_speeds(plan.cycle_times).tolist(),
+        speeds=relative_speeds(_times(workers, plan)).tolist(),
         predicted=end if predicted else None,
         cpu=busy.tolist(),
         predicted_finish=finish.tolist() if predicted else None,

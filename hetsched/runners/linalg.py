@@ -106,8 +106,8 @@ def solve(
     ----------
     a : (..., n, n) array_like
     b : (n,) or (..., n, k) array_like
-        Stacks of a and b are broadcast like in numpy.linalg.solve: b is a single right side only
-        if it has one dimension.
+        Stacks of a and b are broadcast like in numpy.linalg.solve: b is a single right-hand side
+        only if it has one dimension.
     lower : bool
         Whether the lower triangle of a symmetric, Hermitian or positive definite matrix is
         read, instead of the upper one.
@@ -480,7 +480,8 @@ def lstsq(
     -------
     LeastSquares
         (x, residues, rank, s) like scipy.linalg.lstsq, with an attribute `method`. It is "qr" if a
-        bound on the singular values proves that the matrix is well conditioned; s is None then.
+        bound on the singular values proves that the matrix is well conditioned. Then s is None for
+        a single matrix, and never for a stack.
         Otherwise it is "svd". For matrices without full rank, SciPy's residues depend on its
         version; see `LeastSquares` for the residues returned here.
 
@@ -558,9 +559,10 @@ def eigh(
 
     Notes
     -----
-    The engine solves problems of order 300 or more by two reductions, to a band and to tridiagonal
-    form, and divide and conquer (see the page on theory); smaller ones are NumPy's. Of a stack it
-    also solves small ones, several at a time by QR iteration. All eigenvalues are computed, also
+    The engine solves problems of order 300 or more (400 for the eigenvalues alone of real matrices)
+    by two reductions, to a band and to tridiagonal form, and by divide and conquer (see the page on
+    theory). Smaller ones are NumPy's. In a stack, the engine also solves small problems, several at
+    a time, by QR iteration. All eigenvalues are computed, also
     for a subset, but only the vectors that are wanted. A generalised problem is reduced to a
     standard one by Cholesky factorisation, triangular systems and products.
 
@@ -671,7 +673,8 @@ def svd(
     Notes
     -----
     A matrix with at least 1.6 times as many rows as columns (or the reverse) is factored by QR on
-    all cores first, unless full_matrices asks for all columns of u. R, or any other matrix, is
+    all cores first, if m n min(m, n) is at least 2e6, unless full_matrices asks for all columns of
+    u or all rows of vh. R, or any other matrix, is
     decomposed by the engine if its smaller side is at least 300 (see the page on theory), else by
     NumPy. Then u is a product on all cores. Small matrices of a stack are decomposed by the engine,
     several at a time by QR iteration. Values and vectors have an error of a small multiple of
@@ -881,7 +884,8 @@ def cond(a: ArrayLike) -> Any:
     Returns
     -------
     float, or (...) ndarray
-        inf for a matrix without full rank.
+        inf if the smallest computed singular value is 0. For other matrices without full rank,
+        rounding leaves a large finite number.
 
     Raises
     ------

@@ -177,7 +177,7 @@ def least_squares(
     values: bool = False,
     overwrite: tuple[bool, bool] = (False, False),
 ) -> LeastSquares:
-    """Least squares for one matrix (m, n) and right sides (m, k) of the same dtype.
+    """Least squares for one matrix (m, n) and right-hand sides (m, k) of the same dtype.
 
     values : whether to compute the singular values in any case.
     """

@@ -161,7 +161,7 @@ def solve_with(
     """Solve with the factors of a matrix or a stack.
 
     name : name of the matrices in error messages.
-    right : the checked right sides of the argument b.
+    right : the checked right-hand sides of the argument b.
     """
     pivots = np.broadcast_to(piv, (*stacked(name, lu, right), lu.shape[-1]))
 

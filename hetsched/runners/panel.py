@@ -41,7 +41,7 @@ def cholesky_block(pool: Pool, a: Array, out: Array, poll: engine.Poll) -> int:
 def substitute(
     pool: Pool, t: Array, x: Array, *, lower: bool, unit: bool, poll: engine.Poll
 ) -> None:
-    """x <- T^-1 x, where T is a triangle of t (w, w) and x (w, r) holds the right sides."""
+    """x <- T^-1 x, where T is a triangle of t (w, w) and x (w, r) holds the right-hand sides."""
     if x.size:
         threads = resources_of(pool).threads
         factor.solve_triangular(threads, t, x, lower=lower, unit=unit, poll=poll)

@@ -241,7 +241,7 @@ def _moved(
     here = timed_for(known, plan, count, plan.itemsize).makespan
     choices = []
     for ring in [plan.ring.tolist()] + ([None] if p <= _FEW else []):
-        other = plan_stencil(rows, cols, count, known, plan.itemsize, ring)
+        other = plan_stencil(rows, cols, count, known, plan.itemsize, ring, bounded=False)
         cost = max((end for *_, end in _moves(plan, other, column * known.links)), default=0.0)
         choices.append(Choice(other.makespan, cost, other))
     choice = watch.better(here, (watch.steps - part.end) / count, choices)
@@ -332,7 +332,11 @@ def _checked_plan(
 def sweep(
     resources: Resources, matrix: Array, weight: float, steps: int, poll: engine.Poll
 ) -> None:
-    """Steps of the iteration on a matrix, in place, in slices by the speeds of the workers."""
+    """Steps of the iteration on a matrix, in place.
+
+    Slices are as wide as the workers are fast. If that would make them narrow, or if the speeds are
+    equal, the slices are equal, and only as many workers as there are slices take part.
+    """
     threads, workers = resources
     cols, p = matrix.shape[1], len(workers)
     speeds = workers.shares[matrix.dtype]
@@ -368,7 +372,7 @@ def update_rate(dtype: np.dtype[Any], rows: int, cols: int) -> float:
 
 
 def _power(size: int) -> int:
-    """The next power of two."""
+    """The least power of two >= 2 that is not below `size`."""
     return 1 << max(size - 1, 1).bit_length()
 
 

@@ -50,7 +50,7 @@ def solution(
     overwrite_b = check.flag("overwrite_b", overwrite_b)
     if check.flag("check_finite", check_finite):
         require_finite(a, right)
-    # a real matrix stays real, even with complex right sides
+    # a real matrix stays real, even with complex right-hand sides
     dtype = np.promote_types(a.dtype, right.real.dtype)
     fresh, a = a.dtype != dtype, a.astype(dtype, copy=False)
     mine = fresh or in_place(given, a, overwrite_a, right)

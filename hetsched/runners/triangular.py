@@ -98,8 +98,8 @@ def solved(
     """Solve for each matrix of a stack.
 
     name : name of the matrices in error messages.
-    right : the checked right sides of the argument b.
-    one : one(matrix, right sides, index) replaces the right sides by the solution, in place.
+    right : the checked right-hand sides of the argument b.
+    one : one(matrix, b, index) replaces the right-hand sides b by the solution, in place.
     """
     dtype = np.promote_types(a.dtype, right.dtype)
     stack = stacked(name, a, right)

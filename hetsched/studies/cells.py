@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class Cell(NamedTuple):
 
 
 def text(value: str) -> str:
-    """Replace half surrogates in a string, which no file can hold."""
+    r"""Write unpaired surrogates as \udxxx, because UTF-8 cannot encode them."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -54,6 +55,9 @@ def value_of(name: str, given: Any) -> Value:
         if isinstance(plain, list | dict):
             return Value(given, plain, json.dumps(plain))
         return Value(plain, plain, plain)
+    if isinstance(given, os.PathLike):  # its name is only its last component
+        path = text(os.fsdecode(given))
+        return Value(given, path, path)
     for attribute in ("name", "__name__"):
         if isinstance(label := getattr(given, attribute, None), str):
             return Value(given, text(label), text(label))
@@ -153,7 +157,12 @@ def _values(name: str, given: Any) -> list[Value]:
             json.dumps(getattr(value, part), sort_keys=True) for value in found
         ):
             raise ValueError(
-                f"grid[{name!r}] has {twice} twice; {'use repeats' if part == 'key' else _BY_NAME}"
+                f"grid[{name!r}] has {twice} twice; "
+                + (
+                    "use repeats, or if the values differ give them names: {'name': value, ...}"
+                    if part == "key"
+                    else _BY_NAME
+                )
             )
     return found
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import check
 from .._base.table import table
 from ..planners.mesh import Options, layers_mesh, mesh_edges, network_of, solved
 from ..planners.mesh_lp import Program
@@ -53,10 +54,13 @@ _ERRORS = 2 * math.sqrt(2)  # two standard errors of the difference of two such 
 
 
 class Outcome(NamedTuple):
-    """The outcome of one plan; 0 for what has no linear programs.
+    """One plan in numbers. The last three are 0 for a method without linear programs.
 
-    Its makespan, the elements sent over all links, the number of linear programs, their simplex
-    iterations, and the iterations if no program starts from the basis of the one before.
+    makespan
+    volume : elements sent over all links
+    lp_solves : linear programs
+    iterations : simplex iterations in all of them
+    from_scratch : the same if no program starts from the basis of the one before
     """
 
     makespan: float
@@ -150,18 +154,6 @@ class LayersMesh(Study):
         def joined(values: Iterable[float], form: str) -> str:
             return " / ".join(f"{value:{form}}" for value in values)
 
-        def volumes(method: str) -> list[float]:
-            return [
-                statistics.mean(
-                    self.mean(size, side, method, "volume")[0] for side in self.sides(size)
-                )
-                for size in sizes
-            ]
-
-        def less(method: str) -> str:
-            pairs = zip(volumes("pmft"), volumes(method), strict=True)
-            return joined((1 - own / other for own, other in pairs), ".0%")
-
         def each(method: str, value: str) -> list[float]:
             return [
                 statistics.mean(
@@ -170,15 +162,21 @@ class LayersMesh(Study):
                 for size in sizes
             ]
 
+        def less(method: str) -> str:
+            pairs = zip(each("pmft", "volume"), each(method, "volume"), strict=True)
+            return joined((1 - own / other for own, other in pairs), ".0%")
+
         def beside(what: str, paper: str, method: str, why: str, digits: int = 1) -> Claim:
-            """Excesses, within their tolerance or their standard errors of the paper's."""
+            """Excesses, within their tolerance or their standard errors of the paper's, which has a
+            number for each of SIZES."""
+            printed = dict(zip(SIZES, numbers(paper), strict=True))
             close = [
                 abs(mean - x / 100) <= max(_EXCESS * x / 100, _ERRORS * error)
-                for x, (mean, error, _) in zip(
-                    numbers(paper), (self.excess(size, method) for size in sizes), strict=False
+                for x, (mean, error, _) in (
+                    (printed[size], self.excess(size, method)) for size in sizes if size in printed
                 )
             ]
-            return Claim(what, paper, over(method, digits), why, _CLOSE, all(close))
+            return Claim(what, paper, over(method, digits), why, _CLOSE, bool(close) and all(close))
 
         solves = sorted(
             {o.lp_solves for table in self.outcomes.values() for o in table["heuristic"]}
@@ -195,7 +193,7 @@ class LayersMesh(Study):
         nearest = [
             (size, min(others, key=lambda method: self.excess(size, method)[0])) for size in sizes
         ]
-        lbp, panels = volumes("pmft"), volumes("summa")
+        lbp, panels = each("pmft", "volume"), each("summa", "volume")
         scratch, thrifty = each("pmft", "from_scratch"), each("heuristic", "from_scratch")
         return [
             Claim(
@@ -305,6 +303,7 @@ def reproduce_layers_mesh(
 
     There are `meshes` random meshes for each size and each side of the matrices.
     """
+    meshes = check.integer("meshes", meshes, low=1)
     draw = random.Random(seed).random  # the only generator that Python promises not to change
     outcomes: dict[tuple[int, int], dict[str, list[Outcome]]] = {}
     for size in sizes:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
+from .._base import check
 from .._base.table import table
 from .._engine.ring import Ring
 from ..planners.ring import RingProfile, ring_profile, slice_ring
@@ -24,7 +25,7 @@ PRINTED = {
 }
 PIP = {"Lyon": 9059, "Strasbourg": 14757}
 NUMBER = {"Lyon": 5, "Strasbourg": 6}
-#: Work over volume in the tables that replace them.
+#: Ratios of work and volume in our tables, which take the place of tables 5 and 6.
 RATIOS = (10.0, 100.0, 300.0, 1000.0)
 LENGTH, TIME, OPEN = "not a length", "not a time", ""
 _LARGE = 1e6  # work over volume at which all workers are best
@@ -94,8 +95,8 @@ class Campus:
         The best rings for every ratio of work and volume.
     ratios : (k,) float64 array
     greedy, second : (k,) int64 array
-        Workers of the heuristic's best ring at each ratio. It starts from the fastest worker, of
-        equal ones from the first or from the last.
+        Number of workers in the heuristic's best ring at each ratio. The heuristic starts from the
+        fastest worker. Among equally fast ones, `greedy` takes the first and `second` the last.
     grown : tuple of Grown
         Another reading of the heuristic, from each of the fastest workers.
     late : (float, float)
@@ -289,6 +290,7 @@ def reproduce_rings(points: int = 200) -> Ring2003:
 
 
 def _campus(name: str, platform: Platform, points: int) -> Campus:
+    points = check.integer("points", points, low=1)
     profile, ratios = ring_profile(platform), np.geomspace(1, 1000, points)
     times, links, p = profile.cycle_times, profile.links, len(profile.cycle_times)
     backwards = np.arange(p)[::-1]
@@ -425,11 +427,12 @@ def _ring(times: NDArray[np.float64], links: NDArray[np.float64], subset: int) -
 def _rows(name: str, best: Sequence[Best], all_subsets: _Subsets) -> tuple[Row, ...]:
     """The rows of table 5 or 6 with the readings that they rule out.
 
-    A row over PIP's value is at least the least value of q workers over the value of all. The value
-    is the length D if rows are lengths, and (1 + h D) / R if they are times: R is the sum of the
-    rates, and h = volume / work >= 0. Cleared of denominators, both sides of the latter are linear
-    in h. So a row can be a time for some h if, with some subset of q workers, it can for h = 0 or
-    grows faster with h.
+    The row of q workers, divided by PIP's value, cannot be less than (least value of q workers) /
+    (value of all workers). If rows are lengths, the value is D. If they are times, it is
+    (1 + h D) / R, with R the sum of the speeds and h = volume / work >= 0. Multiplied by the
+    denominators, both sides of this inequality are linear in h. So it holds for some h if it holds
+    for h = 0, or if the row's side has the larger slope. A row can be a time if this is so for some
+    subset of q workers.
     """
     longest, pip = best[-1].length, PIP[name]
     whole, rows = all_subsets.speeds[-1], []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_ring2003(study: Ring2003, figure: Figure | None = None) -> Figure:
-    """Figure 3: number of workers of the best ring and of the heuristic's, over work / volume."""
+    """Figure 3: workers in the best ring and in the heuristic's ring, over work / volume."""
     figure = figure_for(figure, (10.0, 3.6), 0.5, 5.0)
     axes: Any = figure.subplots(1, len(study.campuses), squeeze=False)
     for ax, (name, campus) in zip(axes[0], study.campuses.items(), strict=True):

@@ -287,6 +287,24 @@ def test_measured_zones(capsys):
     assert "m must be" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--blas", "-o", "p.toml"], "--output is for the speeds of the cores"),
+        (["--blas", "--plot", "p.png"], "--plot is for the speeds of the cores"),
+        (["--zones", "4", "3", "2", "-o", "p.toml"], "--output is for the speeds of the cores"),
+        (["--zones", "4", "3", "2", "--blas"], "--blas and --zones are measurements of their own"),
+    ],
+)
+def test_measure_refuses_options_that_it_would_ignore(
+    tmp_path, monkeypatch, capsys, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["measure", *options]) == 1
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_measure_refuses_the_output_first(files, capsys, monkeypatch):
     monkeypatch.setattr(measuring, "measure", None)
     assert cli.main(["measure", "-o", "here.txt"]) == 1

@@ -1,5 +1,5 @@
-"""The functions of LAPACK that are passed through, and those of test_dropin_spectral.py if they
-are: they have as many arguments as LAPACK says, and NumPy and SciPy get the right results."""
+"""Forwarded calls of LAPACK: the numbers of arguments are LAPACK's, and NumPy and SciPy get the
+right results."""
 
 import re
 import subprocess

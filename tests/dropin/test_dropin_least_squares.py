@@ -72,7 +72,7 @@ def test_as_the_library_behind(ours, data, letter, routine, shape, missing, cols
         near(rest, np.linalg.norm(wide(expected[4]), axis=0), letter, 4 * m, 10)
 
 
-#: Exponents of the scales of the matrix and of the right sides.
+#: Exponents of the scales of the matrix and of the right-hand sides.
 SCALES = [(1, 0), (-1, 0), (0, 1), (0, -1), (-1, -1), (1, 1)]
 
 

@@ -97,7 +97,7 @@ def lu_factors(a: Array, lu: Array, piv: Array) -> float:
 
 
 def residual(a: Array, x: Array, b: Array, trans: int = 0) -> float:
-    """GET02, POT02, TRT02: |B - op(A) X| / (|A| |X| eps), the largest of all right sides."""
+    """GET02, POT02, TRT02: |B - op(A) X| / (|A| |X| eps), the largest of all right-hand sides."""
     eps = epsilon(x.dtype)
     A, X, B = wider(a, columns(x), columns(b))
     A = (A, A.T, A.conj().T)[trans]
@@ -139,7 +139,7 @@ def inverse(a: Array, inverted: Array) -> float:
 
 
 def forward(x: Array, true: Array, rcond: float) -> float:
-    """GET04: |x - true| rcond / (|true| eps), the largest of all right sides."""
+    """GET04: |x - true| rcond / (|true| eps), the largest of all right-hand sides."""
     eps = epsilon(x.dtype)
     X, T = wider(columns(x), columns(true))
     power = -exponent(T)

@@ -23,7 +23,7 @@ def never():
 
 
 def kind(*starts, workers=2, **others):
-    """Of the kernel in use, and of other kernels with the same starts."""
+    """A Kind with the kernel in use, and optionally other kernels with the same starts."""
     own = {None: starts or (START,)}
     own |= {
         name: [Blocking(name, x.depth, x.rows, x.cols) for x in own[None]]
@@ -126,8 +126,7 @@ def test_what_cannot_be_changed_is_not():
 
 
 def test_one_depth_for_all():
-    """That in which both together are fastest: the fast kind decides, whichever depth is the
-    less."""
+    """All kinds get the depth with which they are fastest together: here that of the fast kind."""
     for best, rates in (
         (((512, 192, 1024), (128, 192, 1024)), [200e9, 10e9]),
         (((128, 192, 1024), (512, 192, 1024)), [200e9, 10e9]),
@@ -141,7 +140,7 @@ def test_one_depth_for_all():
 
 
 def test_late():
-    """Nothing is raced once the time is over, but all still have one depth, the least."""
+    """After the time limit nothing is measured, but all kinds still get one depth: the least."""
     other = Blocking(None, (128, 512), (192, 192), (1024, 1024))
     planted = Planted((512, 96, 512), (512, 96, 512))
     found = search([kind(), kind(other)], planted, lambda: True)
@@ -151,7 +150,7 @@ def test_late():
 
 
 def test_float64_comes_first():
-    """Where there is not time for both types."""
+    """If there is no time for both types, float64 is searched."""
     planted = Planted((512, 96, 512))
     (best,) = search(
         [kind()],
@@ -163,7 +162,7 @@ def test_float64_comes_first():
 
 
 def test_products_show_the_size_that_is_tried():
-    """Three of the larger blocks, cut evenly by both; no product of half a second."""
+    """Each product has at least three of the larger blocks, and takes at most half a second."""
     planted = Planted((256, 192, 1024))
     search([kind(workers=3)], planted, never)
     for _, _, x, shape in planted.seen:

@@ -122,7 +122,8 @@ def test_messages_in_the_order_of_the_plan(root):
     assert [event.worker for event in port if event.what == "back"] == plan.receive_order.tolist()
     assert all(b.start >= a.end for a, b in itertools.pairwise(port))
     tasks = {event.worker: event.what for event in trace.events if event.kind == "compute"}
-    assert tasks == {i: f"{plan.counts[i]} tasks" for i in plan.send_order.tolist()}
+    shares = [(i, int(plan.counts[i])) for i in plan.send_order.tolist()]
+    assert tasks == {i: f"{n} task{'s' * (n != 1)}" for i, n in shares}
     assert trace.workers == plan.names
     assert trace.clock_error >= 0.0
     assert told[0] == pytest.approx(2 / len(port))

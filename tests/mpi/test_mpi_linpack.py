@@ -30,7 +30,7 @@ def runs(pools, size, root=0, **options):
 
 
 def system(n, block, seed):
-    """The matrix and the right side, block by block."""
+    """The matrix and the right-hand side, block by block."""
     count = -(-n // block)
     sides = [min(block, n - i * block) for i in range(count)]
 

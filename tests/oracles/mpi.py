@@ -57,7 +57,7 @@ def cholesky_bytes(deal, itemsize, root):
 
 
 def solve_bytes(deal, cols, itemsize, root):
-    """(p,) bytes of a solve with this many right sides at the root.
+    """(p,) bytes of a solve with this many right-hand sides at the root.
 
     Each rank with blocks on the side that is solved first adds to the sum of a block.
     """
@@ -111,7 +111,7 @@ def grid_bytes(n, block, owner, size, piv, itemsize):
 
 
 def grid_solve_bytes(n, block, owner, size, cols, itemsize, root):
-    """(p,) bytes of a solve with the factors in square blocks; the right sides are at the root."""
+    """(p,) bytes of a solve with the factors in square blocks; right-hand sides at the root."""
     count = len(owner)
     found = np.zeros(size, np.int64)
     for k in range(count):

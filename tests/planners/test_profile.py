@@ -269,6 +269,16 @@ def test_infeasible(arguments, limits, message):
         ([-1.0], ValueError, r"profiles\[0\]: the time of 1 chunk must be positive, got -1"),
         ([NAN], ValueError, r"profiles\[0\]: the time of 1 chunk must be positive, got nan"),
         (
+            [([0, 10], [-5, 1])],
+            ValueError,
+            r"profiles\[0\]: the time of 1 chunk must be positive, got -4.4",
+        ),
+        (
+            [([1e300], [1e-300])],
+            ValueError,
+            r"profiles\[0\]: the time of 1 chunk must be positive, got 0",
+        ),
+        (
             [[0, 1, NAN]],
             ValueError,
             r"profiles\[0\]: the time of 2 chunks must be positive, got nan",

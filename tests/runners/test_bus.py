@@ -4,6 +4,7 @@ time."""
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
 
@@ -173,3 +174,23 @@ def test_ctrl_c():
     """)
         == []
     )
+
+
+@pytest.mark.parametrize("emulate", [False, True])
+def test_a_task_that_exits_is_a_failed_task(emulate):
+    """Its thread ends, and the master does not wait for it."""
+    plan = hs.min_time(4, [1e-3, 2e-3])
+    pool = hs.Pool(platform_of([1e-3, 2e-3]), emulate=True) if emulate else hs.Pool(2)
+    with pool, pytest.raises(hs.TaskError):
+        pool.run(plan, sys.exit, range(4))
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.EmulationWarning")
+def test_the_trace_has_the_speeds_of_the_workers_that_ran():
+    with hs.Pool(platform_of([1e-3, 4e-3]), emulate=True) as pool:
+        _, trace = pool.run(hs.min_time(4, [1e-3, 1e-3]), abs, range(4), trace=True)
+        assert trace.speeds == pytest.approx((1.0, 0.25))
+        assert {e.what for e in trace.events if e.kind == "compute"} == {"2 tasks"}
+        load = hs.divisible_load(1.0, [1e-3, 1e-3])
+        _, trace = pool.run(load, np.negative, np.ones((4, 3)), trace=True)
+        assert {e.what for e in trace.events if e.kind == "compute"} == {"2 rows"}

@@ -114,7 +114,7 @@ class TestWithoutVectors:
 
     def test_numbers_of_right_sides(self):
         """None, a few, many, and so many that the vectors are formed after all: solutions belong to
-        their right sides, in any order."""
+        their right-hand sides, in any order."""
         a, b = of_values(300, 300, np.linspace(1, 3, 200)), random((300, 310), seed=5)
         x = theirs(a, b)[0]
         order = np.random.default_rng(0).permutation(310)

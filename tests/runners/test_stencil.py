@@ -15,6 +15,7 @@ from oracles.stencil import best_step, divisions, ends, iterated, step_time, val
 
 import hetsched as hs
 from hetsched._engine import allocate
+from hetsched.planners.stencil import Members, plan_stencil
 from hetsched.runners.stencil import update_rate
 
 LINKS = [[0, 2, 9], [4, 0, 3], [9, 1, 0]]
@@ -367,6 +368,22 @@ class TestPlans:
                 result, trace = pool.stencil(array, steps, trace=True)
                 np.testing.assert_array_equal(result, array)
                 assert trace.predicted == 0.0
+
+    @pytest.mark.parametrize(("ring", "entries"), [([1], 1), ([0, 1], 6)])
+    def test_entries_of_a_schedule(self, emulated, monkeypatch, ring, entries):
+        """Three for each member in a step, but none of an exchange that takes no time."""
+        monkeypatch.setattr("hetsched.planners.stencil.MOST_STEPS", 4 * entries)
+        assert len(emulated.plan_stencil(9, 8, 4, ring=ring).steps()) == 4 * entries
+        with pytest.raises(ValueError, match="more than .* entries"):
+            emulated.plan_stencil(9, 8, 5, ring=ring).steps()
+
+    def test_a_given_ring_needs_no_search(self, emulated, monkeypatch):
+        """Between stretches of a run with many workers all workers would wait for it."""
+        monkeypatch.setattr("hetsched.planners.stencil.slice_ring", None)
+        members = Members(np.ones(3), np.ones((3, 3)), ("a", "b", "c"))
+        plan = plan_stencil(9, 8, 3, members, 8, [2, 0, 1], bounded=False)
+        assert plan.bound == 0.0
+        assert plan.ring.tolist() == [2, 0, 1]
 
     def test_deterministic(self, emulated):
         plans = [emulated.plan_stencil(50, 70, 2).to_dict() for _ in range(3)]

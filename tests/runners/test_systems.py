@@ -141,7 +141,7 @@ class TestSolve:
             assert abs(meant @ x - b).max() < 1e4 * eps(x) * abs(meant).max()
 
     def test_vectors_and_stacks_of_matrices(self):
-        """NumPy's rule: only what has one dimension is one right side."""
+        """NumPy's rule: only what has one dimension is one right-hand side."""
         a, b = regular(3, stack=(3,)), np.ones((3, 3))
         np.testing.assert_allclose(hs.solve(a, b), np.linalg.solve(a, b))
         assert hs.solve(a, b[0]).shape == (3, 3)
@@ -149,7 +149,7 @@ class TestSolve:
             hs.solve(a, np.ones((2, 3)))
 
     def test_precision_of_both(self):
-        """A matrix of single precision beside right sides of double is factored in double."""
+        """A matrix of single precision beside right-hand sides of double is factored in double."""
         a, b = regular(20, np.float32), random(20)
         assert abs(a.astype(np.float64) @ hs.solve(a, b) - b).max() < 1e-12
 
@@ -170,7 +170,7 @@ class TestSolve:
         memory = regular(n + 1)
 
         def same(function, of):
-            """The matrix itself, its transpose and a part that overlaps it, as right sides."""
+            """The matrix itself, its transpose and a part that overlaps it, as right-hand sides."""
             whole = np.asfortranarray(of(memory[:n, :n]))
             for right in (
                 lambda a: a,

@@ -192,6 +192,8 @@ def test_random_designs():
         ({"x": 3}, {}, r"grid\['x'\] must be a sequence of values, got 3"),
         ({"x": "abc"}, {}, r"grid\['x'\] must be a sequence of values, got 'abc'"),
         ({"x": [1, 2, 1]}, {}, r"grid\['x'\] has 1 twice; use repeats"),
+        ({"x": [Path("a/x"), Path("a/x")]}, {}, r"grid\['x'\] has \"a/x\" twice; use repeats"),
+        ({"x": [lambda a: a, lambda a: 1]}, {}, r"has \"<lambda>\" twice; .* give them names"),
         (
             {"x": [hs.Platform.star([1], [k]) for k in (1, 2)]},
             {},
@@ -1126,3 +1128,12 @@ def test_a_stack_of_random_platforms(kind):
 def test_stacks_that_are_refused(options, error, words):
     with pytest.raises(error, match=words):
         hs.datasets.random("uniform", 4, 1, **options)
+
+
+def test_paths_are_known_by_all_of_their_parts(tmp_path):
+    frame = hs.study(lambda file: len(file.parts), {"file": [Path("a/x"), Path("a/b/x")]})
+    assert frame["file"].tolist() == ["a/x", "a/b/x"]
+    kept = tmp_path / "study.csv"
+    hs.study(lambda file: 1, {"file": [Path("old/x")]}, path=kept)
+    with pytest.raises(ValueError, match="belongs to another study"):
+        hs.study(lambda file: 2, {"file": [Path("new/x")]}, path=kept)
