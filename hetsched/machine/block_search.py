@@ -291,7 +291,11 @@ class _Search:
 
 
 def _scaled(size: int, factor: tuple[int, int], step: int, least: int) -> int:
-    """A multiple of step, rounded towards `size`, so that both cut a product into whole parts."""
+    """`size` times over / under, as a multiple of `step` between `least` and the largest size.
+
+    It is rounded towards `size`, so that the smaller of the two is nearly always more than half of
+    the larger one.
+    """
     over, under = factor
     steps = size * over // (under * step) if over > under else -(-size * over // (under * step))
     return max(-(-least // step) * step, min(_MOST // step, steps) * step)

@@ -169,8 +169,8 @@ def _packages(root: str, online: tuple[int, ...]) -> dict[int, int | None]:
 
 
 def _beside(root: str, cpu: int, names: Iterable[str]) -> tuple[int, ...]:
-    """The cpus of the first list in a cpu's topology, or mask of the same name, that contains the
-    cpu."""
+    """The cpus beside a cpu, by the first of these files of its topology that contains the cpu
+    itself. Each name stands for a list of cpus, or else for a mask; () if no file does."""
     for name in names:
         path = f"{_CPUS}/cpu{cpu}/topology/{name}"
         if cpus := _own(root, cpu, f"{path}_list", path):

@@ -167,9 +167,9 @@ def distribute_profile(
         finite = np.isfinite(table[:, 1:])
         room = int(np.where(finite.any(1), n - np.argmax(finite[:, ::-1], axis=1), 0).sum())
         reason = (
-            f"the profiles allow {room} at most"
+            f"profiles, min_chunk and memory allow {room} at most"
             if room < n
-            else "no counts that the profiles allow sum to it"
+            else "no counts that profiles, min_chunk and memory allow sum to it"
         )
         raise InfeasibleError(f"n = {n} chunks cannot be distributed: {reason}") from None
     times = np.where(counts > 0, table[np.arange(p), counts], 0.0)

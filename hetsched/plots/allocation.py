@@ -78,7 +78,8 @@ def plot_stack(stack: DistributionStack, ax: Axes | None = None) -> Axes:
         xlim=(-0.5, p - 0.5),
         ylim=(max(rows, 1) - 0.5, -0.5),
     )
-    _title(ax, f"{rows} distributions, makespans up to {digits(stack.value)}")
+    many = f"{rows} distribution{'s' * (rows != 1)}"
+    _title(ax, f"{many}, makespans up to {digits(stack.value)}")
     if rows:
         share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
         picture = _image(ax, share, (-0.5, p - 0.5, rows - 0.5, -0.5), vmax=float(share.max()))

@@ -252,7 +252,7 @@ class LayersMesh(Study):
                 "8: LBP has the least finishing time",
                 "smallest",
                 ", ".join(f"{self.excess(size, first)[0]:+.2%}" for size, first in nearest),
-                "the nearest of the paper's other methods over it",
+                "excess of the best of the paper's other methods",
                 "on each mesh size",
                 all(self.excess(size, first)[0] >= 0 for size, first in nearest),
             ),

@@ -191,8 +191,8 @@ class Ring2003(Study):
                 Claim(
                     f"Table {number}: {name}, rows that are the time of a step",
                     "all",
-                    f"not {slow} of {len(campus.rows)}",
-                    f"{lengths} of {len(campus.rows)} rows are no lengths either",
+                    f"{slow} of {len(campus.rows)} cannot be",
+                    f"{lengths} of {len(campus.rows)} rows cannot be lengths of rings either",
                     "no row below every ring",
                     slow == 0,
                 )
@@ -231,7 +231,7 @@ class Ring2003(Study):
 
     def tables(self) -> str:
         """Figure 3 by its jumps, tables 5 and 6 row by row, and what holds instead of them."""
-        lines = ["Figure 3: number of workers in the best ring, from which work / volume on"]
+        lines = ["Figure 3: workers in the best ring, and the least work / volume of each"]
         for name, campus in self.campuses.items():
             profile = campus.profile
             places = [

@@ -241,11 +241,19 @@ def test_limits_are_infinite_entries(case, data):
         (
             (5, [1, 1]),
             {"memory": 2},
-            "n = 5 chunks cannot be distributed: the profiles allow 4 at most",
+            "n = 5 chunks cannot be distributed: profiles, min_chunk and memory allow 4 at most",
         ),
         ((5, [[0, 1, 1], 1]), {"memory": [None, 2]}, "allow 4 at most"),
-        ((5, [1, 1]), {"min_chunk": 3, "memory": 4}, "no counts that the profiles allow sum to it"),
-        ((3, [[0, INF, 1], [0, INF, 1]]), {}, "no counts that the profiles allow sum to it"),
+        (
+            (5, [1, 1]),
+            {"min_chunk": 3, "memory": 4},
+            "no counts that profiles, min_chunk and memory allow sum to it",
+        ),
+        (
+            (3, [[0, INF, 1], [0, INF, 1]]),
+            {},
+            "no counts that profiles, min_chunk and memory allow sum to it",
+        ),
         ((3, [[0], []]), {}, "allow 0 at most"),
     ],
 )
