@@ -20,7 +20,8 @@
 
 enum {
     MOST = 1 << 24,   /* workers */
-    EFFORT = 1 << 22, /* arrivals of all levels together, at most: about a second */
+    EFFORT = 1 << 22, /* arrivals of all levels together, if a level then keeps LEAST points */
+    LEAST = 64,       /* points that a level may keep in any case */
     WIDEST = 1 << 16, /* points of a level, at most */
     BRIEF = 1 << 10,  /* points between two looks at cancel */
 };
@@ -153,7 +154,7 @@ static int64_t count_points(const columns *x, int64_t most)
 static hs_status open_search(search *s, const columns *x, const double *rest)
 {
     const size_t p = (size_t)x->p;
-    const int64_t most = hs__min(WIDEST, hs__max(64, EFFORT / (x->n * x->p)));
+    const int64_t most = hs__min(WIDEST, hs__max(LEAST, EFFORT / (x->n * x->p)));
     *s = (search){.x = x, .rest = rest, .width = count_points(x, most), .slot_count = 1};
     const size_t width = (size_t)s->width;
     while (s->slot_count < 2 * width * p) s->slot_count *= 2;

@@ -283,7 +283,7 @@ static void say_process(output *to, const hs__record *record)
 
 static void say_total(output *to, const hs__record *total, int processes, double seconds)
 {
-    const period of = {"", seconds, " of all processes"};
+    const period of = {total->ended ? "" : "at least ", seconds, " of all processes"};
     say(to, "hetsched: calls of all %d processes, from %d threads\n", processes,
         (int)total->threads);
     say_tallies(to, total);
@@ -346,6 +346,7 @@ static void add_amount(_Atomic double *to, double more) { *to = *to + more; }
 static void add_record(hs__record *total, const hs__record *record)
 {
     total->threads += record->threads;
+    if (!record->ended) total->ended = 0;
     if (record->startable < total->startable) total->startable = record->startable;
     for (int routine = 0; routine < HS__ALL_ROUTINES; routine++)
         for (int dtype = 0; dtype < 4; dtype++) {
@@ -375,6 +376,7 @@ static int say_records(output *to, const char *const *paths, int count, hs__reco
     int processes = 0;
     double seconds = 0.0;
     total->startable = HS__MOST_WORKERS;
+    total->ended = 1; /* until a process has not */
     for (int i = 0; i < count; i++) {
         if (!take_record(to, paths[i], record)) continue;
         if (!processes++) say_legend(to);

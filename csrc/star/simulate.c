@@ -89,7 +89,7 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
     port->results.size = port->demand.size = 0;
     port->list = chunks;
     port->chunk_count = count;
-    port->message_count = 0;
+    port->message_count = port->next_look = 0;
     port->now = port->coming = 0.0;
     for (int64_t k = count; k-- > 0;) {
         hs__worker_state *state = &port->states[chunks[k].worker];
@@ -284,12 +284,14 @@ static int serve_worker(hs__port *port, int32_t i)
     return 1;
 }
 
-/* Checks from time to time for cancellation and for too many messages. */
-static hs_status check_limits(const hs__port *port)
+/* Checks for too many messages, and from time to time for cancellation. Several messages may have
+ * been sent since the last call. */
+static hs_status check_limits(hs__port *port)
 {
-    if ((port->message_count & 1023) != 1) return HS_OK;
-    if (hs__cancelled(port->cancel)) return HS_ERROR_CANCELLED;
-    return port->message_count > port->most ? HS_ERROR_UNSUPPORTED : HS_OK;
+    if (port->message_count > port->most) return HS_ERROR_UNSUPPORTED;
+    if (port->message_count < port->next_look) return HS_OK;
+    port->next_look = port->message_count + 1024;
+    return hs__cancelled(port->cancel) ? HS_ERROR_CANCELLED : HS_OK;
 }
 
 /* Eager: sends the results that are ready now. */
@@ -347,7 +349,10 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
         }
         status = check_limits(port);
     }
-    while (port->results.size && !status) serve_worker(port, port->results.at[0].worker);
+    while (port->results.size && !status) {
+        serve_worker(port, port->results.at[0].worker);
+        status = check_limits(port);
+    }
     return status;
 }
 

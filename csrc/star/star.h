@@ -63,8 +63,9 @@ typedef struct hs__port {
     hs_star_message *messages;
     int64_t chunk_room, message_room;
     int64_t chunk_count, message_count;
-    int64_t most; /* limit on messages: a run with more stops with HS_ERROR_UNSUPPORTED */
-    double now;   /* end of the last message */
+    int64_t most;      /* limit on messages: a run with more stops with HS_ERROR_UNSUPPORTED */
+    int64_t next_look; /* number of messages at which the run looks at cancel again */
+    double now;        /* end of the last message */
     /* time on the port of the messages still to come in a list; a run stops when it cannot end
      * before the limit */
     double coming, limit;

@@ -279,6 +279,31 @@ static void streaming(void)
           chunks[0].buffers == HS_STAR_STREAM_B);
 }
 
+/* Four messages for each chunk, two of them at once: a run that looks only after certain numbers of
+ * messages may never look. */
+static void cancelling(void)
+{
+    enum { CHUNKS = 700 };
+    static hs_star_chunk chunks[CHUNKS];
+    static int32_t served[2 * CHUNKS];
+    const double one[] = {1};
+    const int64_t memory[] = {5};
+    const hs_star star = {CHUNKS, 1, 2, 1, one, one, memory};
+    for (int k = 0; k < CHUNKS; k++)
+        chunks[k] = (hs_star_chunk){.buffers = 2, .row = k, .height = 1, .width = 1, .depth = 1};
+    const int no = 0;
+    const int yes = 1;
+    int64_t count;
+    double makespan;
+    for (int32_t eager = 0; eager < 2; eager++) {
+        CHECK(hs_star_simulate(&star, CHUNKS, chunks, HS_STAR_PANELS, 2 * CHUNKS, served, eager,
+                               &no, NULL, &count, &makespan) == HS_OK &&
+              count == 4 * CHUNKS);
+        CHECK(hs_star_simulate(&star, CHUNKS, chunks, HS_STAR_PANELS, 2 * CHUNKS, served, eager,
+                               &yes, NULL, &count, &makespan) == HS_ERROR_CANCELLED);
+    }
+}
+
 /* ---- chunks ahead ---------------------------------------------------------------------------- */
 
 enum { L = HS_STAR_LOAD, PN = HS_STAR_PANEL, R = HS_STAR_RESULT };
@@ -548,6 +573,7 @@ int main(void)
     schedules();
     holding();
     streaming();
+    cancelling();
     ahead();
     overlapped();
     refusals();

@@ -115,7 +115,7 @@ def read_matrix(argument: str, path: str) -> Array:
         file.seek(0)
         try:
             array: Array = np.load(file, allow_pickle=False)
-        except OSError:
+        except (OSError, MemoryError):
             raise
         except Exception as error:  # any error of NumPy for a damaged file
             raise ValueError(f"{name} is not a complete .npy file: {error}") from error

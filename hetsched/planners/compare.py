@@ -178,7 +178,9 @@ def _judged(
             )
         rects: Any = algorithm
         if callable(algorithm):
-            rects = _called(algorithm, scaled) if scaled.ndim > 1 else algorithm(scaled)
+            rects = _called(algorithm, scaled) if scaled.ndim > 1 else algorithm(scaled.copy())
+        if rects is None:
+            raise TypeError(f"own[{name!r}] must be rectangles or return them, got None")
         try:
             found.append((name, partition(areas, shape=shape, rects=rects, **given)))
         except (ValueError, TypeError) as error:

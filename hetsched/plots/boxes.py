@@ -160,6 +160,8 @@ def _places(low: NDArray[np.float64], high: NDArray[np.float64]) -> list[float]:
     while left.any():
         end = high[left].min()
         hit = left & (low < end * (1 - 1e-9))
+        if not hit.any():  # only boxes that are thinner than the tolerance are left here
+            hit = left & (high <= end)
         places.append(float(low[hit].max() + end) / 2)
         left &= ~hit
     return places

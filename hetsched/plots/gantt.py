@@ -94,7 +94,7 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, until: float | None = No
     p = len(trace.workers)
     events = [e for kind in _COLOURS for e in trace.events if e.kind == kind]
     looks = phases(events)
-    steps = 1 + max((step for _, step in looks), default=-1)
+    steps = 1 + max((step for phase, step in looks if phase == "update"), default=-1)
     chain = _chain(events, looks)
     shown = {phase for phase, _ in looks}
     ax = _axes(ax, figure_size("rows", p), 0.5, len(shown) + ("update" in shown) + bool(len(chain)))

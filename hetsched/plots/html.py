@@ -31,7 +31,7 @@ def gantt_page(trace: Trace) -> str:
     events = [[e for e in lane.events if e.kind != "wait"] for lane in tracks]
     flat = [event for own in events for event in own]
     looks = phases(flat)
-    steps = 1 + max((step for _, step in looks), default=-1)
+    steps = 1 + max((step for phase, step in looks if phase == "update"), default=-1)
     styles = {look: i for i, look in enumerate(sorted(set(looks)))}
     words = {
         what: i for i, what in enumerate(dict.fromkeys(event.what or event.kind for event in flat))

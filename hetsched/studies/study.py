@@ -48,9 +48,10 @@ def study(
     ----------
     function : callable
         Called with the parameters of a cell by name, and with `seed`, an int below 2**32, if it has
-        an argument of that name. It returns a number (column "value"), a mapping or named tuple of
-        measures, a list of mappings (a row for each), or a Plan (columns "value", "bound", "gap"
-        and "optimal"). If it raises an exception, this becomes the error of the row.
+        an argument of that name or takes any (``**kwargs``). It returns a number (column "value"),
+        a mapping or named tuple of measures, a list of mappings (a row for each), or a Plan
+        (columns "value", "bound", "gap" and "optimal"). If it raises an exception, this becomes the
+        error of the row.
     grid : mapping of str to sequence, or sequence of mappings
         The values of each parameter; all combinations are taken, and the last parameter varies
         fastest. Or the cells one by one. Values are numbers, strings, lists or tables of these, and

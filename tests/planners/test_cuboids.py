@@ -553,6 +553,16 @@ def test_picture_shows_every_box(volumes, options):
     pyplot.close("all")
 
 
+@pytest.mark.parametrize("volumes", [[1, 1e-10], [1e-10, 1], [1e-10, 1, 1e-12]])
+def test_boxes_that_are_too_thin_to_be_seen(volumes):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    solids = hs.cuboids(volumes).plot().collections[0]
+    assert len(solids.get_paths()) == 3 * len(volumes)
+    pyplot.close("all")
+
+
 def test_boxes_in_front_are_drawn_last():
     from hetsched.plots.boxes import _back_to_front
 

@@ -152,3 +152,23 @@ def test_a_comparison_without_a_method_that_would_not_end():
 def test_nobody_is_left_out_of_what_cannot_be():
     with pytest.raises(hs.InfeasibleError, match="fewer than the 3 workers"):
         hs.compare_partitions([1, 1, 1], shape=(1, 2))
+
+
+def test_own_algorithms_are_judged_by_what_they_return():
+    """None is not a call for the planner's own, and one algorithm cannot change the next one's
+    areas."""
+    areas = [3.0, 2.0, 1.0]
+    given = []
+
+    def spoils(own):
+        given.append(own.tolist())
+        zones = hs.partition(own, "rows").rects
+        own *= 0.0
+        return zones
+
+    found = hs.compare_partitions(areas, ["rows"], own={"first": spoils, "second": spoils})
+    assert given[0] == given[1] == pytest.approx([3 / 6, 2 / 6, 1 / 6])
+    assert found["first"].cost == found["second"].cost == found["rows"].cost
+    for nothing in (None, lambda own: None):
+        with pytest.raises(TypeError, match=r"own\['mine'\] must be rectangles or return them"):
+            hs.compare_partitions(areas, ["rows"], own={"mine": nothing})

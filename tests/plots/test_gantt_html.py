@@ -251,7 +251,7 @@ class TestFile:
         assert [label for _, label in data["legend"]] == [
             "panel",
             "update, step 0",
-            "update, step 9",
+            "update, step 8",
             "wait",
         ]
 

@@ -306,7 +306,7 @@ class TestFactorisations:
         assert labels[:3] == [
             "panel",
             "update, step 0",
-            f"update, step {len(self.plan.step_times) - 1}",
+            f"update, step {max(step for look, step in phases(trace.events) if look == 'update')}",
         ]
         assert labels[-1] == "from panel to panel"
         colours = [matplotlib.colors.to_hex(c) for c in ax.collections[0].get_facecolors()]

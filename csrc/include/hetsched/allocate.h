@@ -134,10 +134,11 @@ HS_API hs_status hs_pattern_best(int64_t n, int32_t p, const double *cycle_times
  *                (hs_distribute_profile), or the cost, if no map is cheaper. The scope is "all
  *                allocations" if it is optimal
  * A shortest path through the numbers of columns that the workers can have: exact if there are few
- * of them (up to 2^22 / (n p) in a step, such as 3 workers with 100 columns), else the cheapest are
- * kept in each step. With times that are proportional to c it is the reversed list of
+ * of them (up to 2^22 / (n p) in a step, or 64 if that is more, such as 3 workers with 100 columns),
+ * else the cheapest are kept in each step. With times that are proportional to c it is the reversed
+ * list of
  * hs_distribute_prefix. HS_ERROR_INFEASIBLE if no map was found, HS_ERROR_VALUE also if the cost
- * overflows. Time of the bounds and O(2^22 p), memory O(n p + 2^22). */
+ * overflows. Time of the bounds and O((2^22 + 64 n p) p), memory O(n p + 2^22). */
 HS_API hs_status hs_pattern_profile(int64_t n, int64_t steps, int32_t p, const double *times,
                                     const int *cancel, int32_t *owner, double *step_costs,
                                     hs_certificate *certificate);
@@ -270,7 +271,8 @@ HS_API hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t blo
  * Any prices of the workers' time give such a bound: the price of the cheapest division of all
  * work / the sum of the prices. `ideal` is the largest of the bounds of up to 100 prices; with the
  * same times in all steps and panels it is the work over the speeds. HS_ERROR_VALUE also if the
- * bound overflows. Time O(2^24 + p panels), memory O(p). */
+ * bound overflows, or if no worker can both update a panel and factor it. Time O(2^24 + p panels),
+ * memory O(p). */
 HS_API hs_status hs_factor_profile_bound(int32_t kind, int64_t m, int64_t n, int64_t block,
                                          int32_t p, const double *least, const double *panel_times,
                                          const int *cancel, double *ideal, double *bound);

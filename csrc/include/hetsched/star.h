@@ -158,7 +158,8 @@ typedef enum hs_star_order {
  *   chunks    [count] HS_ERROR_VALUE unless the held operand and the panels of each chunk fit in
  *             the worker's memory, for a chunk that is ahead together with the chunk before it
  *   served    [length] for HS_STAR_PANELS and HS_STAR_LISTED; HS_ERROR_VALUE if messages remain, or
- *             a listed worker has none left
+ *             with HS_STAR_LISTED if a worker has none left. HS_STAR_PANELS skips a worker without
+ *             panels
  *   messages  [*message_count] out: the log of the port, as long as hs_star_message_count says; or
  *             NULL. Undefined on failure
  * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory
