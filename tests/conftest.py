@@ -77,7 +77,9 @@ def pytest_configure(config):
     for ever for its successor."""
     config.option.maxworkerrestart = "0"
     _watch["to"] = os.dup(2)  # pytest does not capture it now
-    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    worker, given = os.environ.get("PYTEST_XDIST_WORKER"), config.option
+    # pytest takes files that are named, even if it is to ignore them
+    if worker and not (given.ignore or given.ignore_glob):
         config.args[:] = _in_turn(
             config.args, int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
         )

@@ -116,8 +116,8 @@ static hs_status order_lifo(const load_problem *x, orders *y)
     return status;
 }
 
-/* Returns whether the answers of all workers cost the same multiple of their messages out. Only
- * then is the order of order_fifo proven to be the best one of its kind. */
+/* Returns whether the answers of all workers cost the same finite multiple of their messages out.
+ * Only then is the order of order_fifo proven to be the best one of its kind. */
 static bool is_proportional(const load_problem *x)
 {
     double low = INFINITY;
@@ -128,7 +128,7 @@ static bool is_proportional(const load_problem *x)
         low = fmin(low, ratio);
         high = fmax(high, ratio);
     }
-    return high <= fmin(low, DBL_MAX) * (1.0 + HS_EQUAL);
+    return high < INFINITY && high <= low * (1.0 + HS_EQUAL);
 }
 
 static bool meets_bound(const load_problem *x)

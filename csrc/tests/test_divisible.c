@@ -248,7 +248,7 @@ static void best_plans(void)
         const double size = 1 + check_random(100);
         for (int i = 0; i < FEW; i++) {
             times[i] = 1 + check_random(9);
-            sends[i] = 0.25 * check_random(8);
+            sends[i] = round % 6 ? 0.25 * check_random(8) : 0;
             receives[i] = round % 3 ? ratio * sends[i] : 0.25 * check_random(8);
         }
         double least = INFINITY;
