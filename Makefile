@@ -1,8 +1,9 @@
 # make demo   builds and shows the main job
-# make test   builds, and runs the tests with few inputs: about ten minutes on two cores
+# make test   builds, and runs the tests with few inputs: about eight minutes on two cores
+# make races   runs the tests in C with the thread sanitizer, as make test does not: two minutes
 # make test-all   runs all tests with all inputs, then those in Python with each of PYTHONS: hours
-# make ctest   runs the tests in C;  make pytest  those in Python;  make pytest-address  a part of
-#   them in an engine with sanitizers: each with all inputs
+# make ctest   runs the tests in C with both sanitizers;  make pytest  those in Python;
+#   make pytest-address  a part of them in an engine with sanitizers: each with all inputs
 # make test-python PYTHON=/usr/bin/python3  runs the tests in Python with another Python, in an environment of its own
 # make fuzz   makes hostile calls of every public function for SECONDS seconds
 # make coverage  measures what all tests reach of csrc: docs/coverage.md; not part of make test
@@ -26,7 +27,7 @@ export PIP_NO_COMPILE = no
 # For commands that are silent for more than ten seconds.
 ELAPSED := exec $(PYTHON) tools/elapsed.py
 
-.PHONY: demo test test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS) $(CTESTS:build/%=run-%)
+.PHONY: demo test races test-python test-all newest ctest pytest pytest-address coverage fuzz cfuzz bench peers docs lint wheel test-wheel clean system test-system $(CTESTS) $(CTESTS:build/%=run-%)
 
 demo: $(VENV)/installed-demo
 	$(BIN)/hetsched demo -o demo
@@ -34,10 +35,14 @@ demo: $(VENV)/installed-demo
 # HS_TEST_FEW: fewer inputs in C (csrc/tests/check.h, csrc/fuzz/standalone.c) and in Python
 # (tests/inputs.py), and no test that is marked as slow. docs/testing.md says what is left to
 # test-all.
-# Two jobs: the tests in Python run while the sanitized engines are built and tested, as tests wait
-# for much of their time. These builds are nice, so that the tests begin early.
+# Two jobs: the tests in Python run while the sanitized engine is built and tested, as tests wait
+# for much of their time. This build is nice, so that the tests begin early.
 test:
-	@HS_TEST_FEW=1 $(MAKE) --no-print-directory -j2 pytest ctest
+	@HS_TEST_FEW=1 $(MAKE) --no-print-directory -j2 pytest run-ctest-address
+
+# For a change in threads/, or in what workers do at the same time.
+races:
+	@HS_TEST_FEW=1 $(MAKE) --no-print-directory run-ctest-thread
 
 NOT_SLOW := $(if $(HS_TEST_FEW),-m "not slow")
 TESTED   := $(VENV)/installed-test$(if $(HS_TEST_FEW),,-all)
@@ -69,10 +74,12 @@ newest: $(VENV)/installed-test-all
 	@$(BIN)/pip list --format=freeze | grep -E '^(numpy|scipy|scikit-learn|pandas|h5py|joblib)=='
 
 # The engine alone: with address and undefined-behaviour sanitizers, then with the thread sanitizer.
+# With few inputs less freed memory is kept for the address sanitizer, whose default takes a tenth of
+# the time.
 ctest: $(CTESTS:build/%=run-%)
 $(CTESTS:build/%=run-%): run-%: build/%
 	@$(ELAPSED) "running the tests in C ($(*:ctest-%=%))" "$(if $(HS_TEST_FEW),one to five minutes,half an hour)" sh -c ' \
-	  $(LIMITED) $(BIN)/ctest --test-dir $< -j3 --no-tests=error --output-on-failure >$<-tests.log 2>&1 || { cat $<-tests.log; exit 1; }; \
+	  $(if $(HS_TEST_FEW),ASAN_OPTIONS=quarantine_size_mb=16) $(LIMITED) $(BIN)/ctest --test-dir $< -j3 --no-tests=error --output-on-failure >$<-tests.log 2>&1 || { cat $<-tests.log; exit 1; }; \
 	  grep "tests passed" $<-tests.log'
 
 build/ctest-address: SANITIZE = address,undefined
