@@ -132,38 +132,49 @@ hs_status hs_reduction_simulate(int64_t n, int64_t block, int32_t p, const doubl
 
 /* ---- owners ---------------------------------------------------------------------------------- */
 
-/* What the workers have to do for the blocks from some block on: [p] each. A step takes the longest
- * product and the longest update. Products of all blocks have the same work per column.
- *   cols     columns, times the worker's time
- *   updates  time of updates */
+/* What the workers have to do for the blocks from some block on. A step takes the longest product
+ * and the longest update. Products of all blocks have the same work per column.
+ *   cols      [p] columns, times the worker's time
+ *   updates   [p] time of updates
+ *   most_cols, most_updates  the largest of them */
 typedef struct {
     double *cols, *updates;
+    double most_cols, most_updates;
 } loads;
+
+static double cols_with(const problem *x, const loads *l, int32_t worker, int32_t j)
+{
+    return l->cols[worker] + hs__reduction_cols(&x->blocks, j) * x->times[worker];
+}
+
+static double updates_with(const problem *x, const loads *l, int32_t worker, int32_t j)
+{
+    return l->updates[worker] + hs__reduction_update(&x->blocks, j) * x->times[worker];
+}
 
 static void add_block(const problem *x, loads *l, int32_t worker, int32_t j)
 {
-    l->cols[worker] += hs__reduction_cols(&x->blocks, j) * x->times[worker];
-    l->updates[worker] += hs__reduction_update(&x->blocks, j) * x->times[worker];
+    l->cols[worker] = cols_with(x, l, worker, j);
+    l->updates[worker] = updates_with(x, l, worker, j);
+    l->most_cols = fmax(l->most_cols, l->cols[worker]);
+    l->most_updates = fmax(l->most_updates, l->updates[worker]);
 }
 
-/* The time of the step in front of block j, of the blocks from j on, with j at `worker`. */
+/* The time of the step in front of block j if `worker` gets block j, and the loads are those of the
+ * blocks behind it. */
 static double time_of_step(const problem *x, const loads *l, int32_t worker, int32_t j)
 {
     const hs__reduction_blocks *b = &x->blocks;
     const double work = hs__reduction_product(b, j - 1, j) / hs__reduction_cols(b, j);
     const double panel = j < b->panels ? hs__reduction_panel(b, j) * x->panels[worker] : 0.0;
-    double cols = 0.0;
-    double updates = l->updates[worker] + panel;
-    for (int32_t w = 0; w < x->p; w++) {
-        cols = fmax(cols, l->cols[w]);
-        updates = fmax(updates, l->updates[w]);
-    }
-    return cols * work + updates;
+    return fmax(l->most_cols, cols_with(x, l, worker, j)) * work +
+           fmax(l->most_updates, updates_with(x, l, worker, j) + panel);
 }
 
 static void clear_loads(const problem *x, loads *l)
 {
     for (int32_t w = 0; w < x->p; w++) l->cols[w] = l->updates[w] = 0.0;
+    l->most_cols = l->most_updates = 0.0;
 }
 
 /* The makespan without the first panel. */
@@ -172,8 +183,8 @@ static double time_of(const problem *x, loads *l, const int32_t *owner)
     double sum = 0.0;
     clear_loads(x, l);
     for (int32_t j = x->blocks.count - 1; j > 0; j--) {
-        add_block(x, l, owner[j], j);
         if (j <= x->blocks.panels) sum += time_of_step(x, l, owner[j], j);
+        add_block(x, l, owner[j], j);
     }
     return sum;
 }
@@ -187,32 +198,28 @@ static int32_t first_owner(const problem *x)
     return best;
 }
 
-/* Deals the blocks one by one. Returns 0 if no worker can own a block. */
-static int deal(const problem *x, loads *l, int32_t *owner)
+/* Deals the blocks one by one. Returns HS_ERROR_VALUE if no worker can own a block. */
+static hs_status deal(const problem *x, loads *l, const int *cancel, int32_t *owner)
 {
     clear_loads(x, l);
     for (int32_t j = x->blocks.count - 1; j > 0; j--) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         double least = INFINITY;
         int32_t best = -1;
         for (int32_t w = 0; w < x->p; w++) {
             if (!is_able(x, w, j)) continue;
-            const double cols = l->cols[w];
-            const double updates = l->updates[w];
-            add_block(x, l, w, j);
             const double time = time_of_step(x, l, w, j);
-            l->cols[w] = cols;
-            l->updates[w] = updates;
             if (best < 0 || time < least) {
                 best = w;
                 least = time;
             }
         }
-        if (best < 0) return 0;
+        if (best < 0) return HS_ERROR_VALUE;
         owner[j] = best;
         add_block(x, l, best, j);
     }
     owner[0] = first_owner(x);
-    return owner[0] >= 0;
+    return owner[0] >= 0 ? HS_OK : HS_ERROR_VALUE;
 }
 
 /* Moves single blocks to other workers as long as the makespan falls. */
@@ -220,14 +227,14 @@ static hs_status improve(const problem *x, loads *l, const int *cancel, int32_t 
 {
     enum { ROUNDS = 8 };
     const double most = (double)(1 << 26);
-    const double each = (double)x->blocks.count * (double)x->p;
+    const double each = (double)x->blocks.count + (double)x->p;
     double tried = 0.0;
     double least = time_of(x, l, owner);
     for (int round = 0, moved = 1; round < ROUNDS && moved; round++) {
         moved = 0;
-        for (int32_t j = 1; j < x->blocks.count && tried < most; j++) {
-            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
-            for (int32_t w = 0; w < x->p; w++) {
+        for (int32_t j = 1; j < x->blocks.count; j++) {
+            for (int32_t w = 0; w < x->p && tried < most; w++) {
+                if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
                 const int32_t before = owner[j];
                 if (w == before || !is_able(x, w, j)) continue;
                 owner[j] = w;
@@ -257,7 +264,8 @@ hs_status hs_reduction_owners(int64_t n, int64_t block, int32_t p, const double 
     else if (!l.cols || !found) status = HS_ERROR_MEMORY;
     else {
         l.updates = l.cols + p;
-        status = deal(&x, &l, found) ? improve(&x, &l, cancel, found) : HS_ERROR_VALUE;
+        status = deal(&x, &l, cancel, found);
+        if (!status) status = improve(&x, &l, cancel, found);
     }
     for (size_t j = 0; j < count && !status; j++) owner[j] = found[j];
     free(l.cols);

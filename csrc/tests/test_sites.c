@@ -93,6 +93,16 @@ static void test_free_cores(void)
         CHECK(!hs_choose_sites(2, 4, sites, none, -1, seed, workers));
         CHECK(workers[2] == 2 || workers[3] == 2);
     }
+    /* no core is free: the preferred site is the first, not the only one */
+    make_sites(4, 4);
+    const double taken[4] = {0.0};
+    int32_t there = 0;
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        CHECK(!hs_choose_sites(1, 4, sites, taken, 2, seed, workers) && workers[2] == 1);
+        CHECK(!hs_choose_sites(8, 4, sites, taken, 2, seed, workers));
+        there += workers[2];
+    }
+    CHECK(there > 49 && there < 3 * 49); /* of 8 workers 2 or a few more */
 }
 
 /* More workers than free cores, or than cores: all are placed, and no site is overfull while

@@ -84,6 +84,17 @@ static double weight_of(const choice *x, int32_t i, int32_t kind, double least)
     return x->sites[i].kind == kind && left(x, i) >= least ? left(x, i) : 0.0;
 }
 
+/* Returns whether no site is better than the preferred one. */
+static int is_preferred_best(const choice *x, int32_t kind, double least)
+{
+    if (x->preferred < 0) return 0;
+    const double weight = weight_of(x, x->preferred, kind, least);
+    if (kind >= 0) return weight > 0.0;
+    for (int32_t i = 0; i < x->count; i++)
+        if (weight_of(x, i, kind, least) > weight) return 0;
+    return 1;
+}
+
 static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
 {
     double most = 0.0;
@@ -91,7 +102,7 @@ static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
     for (int32_t i = 0; i < x->count; i++)
         if (x->sites[i].kind == kind) most = fmax(most, left(x, i));
     const double least = fmin(most, remaining) - slack;
-    if (x->preferred >= 0 && weight_of(x, x->preferred, kind, least) > 0.0) return x->preferred;
+    if (is_preferred_best(x, kind, least)) return x->preferred;
     for (int32_t i = 0; i < x->count; i++) sum += weight_of(x, i, kind, least);
     double at = hs__random_unit(&x->random) * sum;
     int32_t last = 0;

@@ -199,7 +199,7 @@ def plan_reduction(
     reflectors, the trailing matrix A becomes A - V Y^H - Y V^H + V X V^H with Y = A V T and X =
     T^H V^H Y. A product task has the rows of Y of one block, an update task its columns from the
     diagonal on. The matrix is shared, so there are no messages. Planned in C by
-    `hs_reduction_owners`, O(b p) for each of up to b p moves that are tried in a round.
+    `hs_reduction_owners`, O(b + p) for each of up to b p moves that are tried in a round.
 
     Examples
     --------

@@ -51,7 +51,12 @@ def test_what_a_page_includes_is_there(path):
 
 
 #: The papers' figures and studies, and the bounds beside them.
-LONG = ("docs/theory.md", "docs/reproduction-2001.md", "docs/reproduction-mesh.md")
+LONG = (
+    "docs/theory.md",
+    "docs/reproduction-2001.md",
+    "docs/reproduction-mesh.md",
+    "docs/guide/zones.md",
+)
 
 
 def page(path):

@@ -114,6 +114,7 @@ def large(m, n, k, dtype):
     return A, B, C, widest(A, B), size(A, B)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", many(DTYPES, DTYPES[1:3]))
 def test_larger_than_every_block(kernel, pool, dtype):
     """More than one panel in depth, rows and columns, with ragged ends."""

@@ -324,8 +324,8 @@ HS_API hs_status hs_reduction_size(int64_t n, int64_t block, int64_t *tasks, int
 /* Deals the blocks: from the last one back, each to the worker with which the step that it begins
  * ends first; then single blocks are moved as long as that makes the makespan smaller.
  *   owner  out
- * Time O(blocks p) for each of up to blocks p moves that are tried in a round, up to 8 rounds and
- * 2^26 in all; memory O(blocks + p). */
+ * Time O(blocks p), and O(blocks + p) for each of up to blocks p moves that are tried in a round,
+ * in up to 8 rounds and 2^26 steps in all; memory O(blocks + p). */
 HS_API hs_status hs_reduction_owners(int64_t n, int64_t block, int32_t p, const double *cycle_times,
                                      const double *panel_times, const int *cancel, int32_t *owner);
 
