@@ -101,7 +101,7 @@ static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
         l[j][j][0] = pivot;
         l[j][j][1] = 0.0;
         double scale[3];
-        char one[8];
+        _Alignas(8) char one[8];
         set_part(t, one, 0, pivot);
         hs__column_type real = *t;
         real.parts = 1;
@@ -109,7 +109,8 @@ static void factor_base(const hs__halving *halving, int64_t at, int32_t width)
         inverse[j][0] = scale[0];
         inverse[j][1] = scale[1];
     }
-    char triangle[HS__BASE_COLUMNS * HS__BASE_COLUMNS * 16], scales[HS__BASE_COLUMNS * 16];
+    _Alignas(16) char triangle[HS__BASE_COLUMNS * HS__BASE_COLUMNS * 16];
+    _Alignas(16) char scales[HS__BASE_COLUMNS * 16];
     for (int32_t i = 0; i < width; i++) {
         for (int q = 0; q < 2; q++) set_part(t, scales, 2 * i + q, inverse[i][q]);
         for (int32_t j = 0; j <= i; j++)

@@ -442,11 +442,11 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
     const int64_t finite = identity ? finite_reflectors(qr) : count;
     /* columns before the first bad reflector do not depend on it, all other columns do */
     if (finite < hs__min(count, cols)) {
-        to.cols = cols = count = finite;
-        const hs__matrix others = hs__part(&all, 0, cols, qr->m, all.cols - cols);
-        hs__scale(qr->dtype, &others, (const double[2]){NAN, NAN});
-        if (cols == 0) return HS_OK;
+        count = finite;
+        cols = finite;
+        to.cols = finite;
     }
+    const hs__matrix others = hs__part(&all, 0, cols, qr->m, all.cols - cols);
     const hs_options options = {.poll = poll, .poll_context = context};
     hs__tasks tasks = hs__tasks_of(&product_tasks, pool, &options, NULL);
     tasks.volume = (double)qr->m * (double)hs__min(qr->m, qr->n) * (double)cols;
@@ -464,5 +464,8 @@ hs_status hs_qr_multiply(hs_pool *pool, const hs_factor *qr, int32_t adjoint, in
         for (int64_t i = 0; i < hs__min(qr->m, cols); i++)
             hs__set_one(tasks.x.type.dtype, hs__at(&to, i, i));
     }
-    return hs__tasks_apply(&tasks, qr->m, count, cols, hs__tasks_do);
+    const hs_status status =
+        cols ? hs__tasks_apply(&tasks, qr->m, count, cols, hs__tasks_do) : HS_OK;
+    if (!status) hs__scale(qr->dtype, &others, (const double[2]){NAN, NAN});
+    return status;
 }

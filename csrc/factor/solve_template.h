@@ -32,9 +32,9 @@ static TYPE NAME(dot)(int64_t n, const TYPE *x, int64_t x_stride, const TYPE *y,
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* x <- T^-1 x, one right-hand side after the other, along the columns of T or along its rows,
- * whichever are contiguous. */
-static void NAME(substitute)(const triangle *a, const hs__matrix *b)
+/* Steps first .. end - 1 of x <- T^-1 x, one right-hand side after the other, along the columns of T
+ * or along its rows, whichever are contiguous. */
+static void NAME(substitute)(const triangle *a, const hs__matrix *b, int64_t first, int64_t end)
 {
     const TYPE *t = (const TYPE *)(const void *)a->t.data;
     const int64_t n = a->t.rows;
@@ -44,7 +44,7 @@ static void NAME(substitute)(const triangle *a, const hs__matrix *b)
     const int by_rows = cs == 1 || cs == -1;
     for (int64_t j = 0; j < b->cols; j++) {
         TYPE *x = (TYPE *)(void *)hs__at(b, 0, j);
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = first; i < end; i++) {
             if (by_rows && i) x[i * s] -= NAME(dot)(i, t + i * rs, cs, x, s);
             if (!a->unit) x[i * s] /= t[i * (rs + cs)];
             if (!by_rows && i + 1 < n)

@@ -1,9 +1,14 @@
 /* Solves systems with triangular matrices, and with the factors of LU. */
+#include <math.h>
 #include <string.h>
 
 #include "core/numbers.h"
 #include "core/status.h"
 #include "factor/tasks.h"
+
+/* Multiply-adds, or exchanges of elements, after which a thread that works alone looks for a cancel:
+ * some milliseconds. */
+enum { BETWEEN_POLLS = 1 << 21 };
 
 /* The lower triangle of t. An upper triangle becomes lower when all indices are reversed. */
 typedef struct {
@@ -30,8 +35,9 @@ typedef struct {
 #include "factor/solve_template.h"
 
 /* The function for each hs_dtype. */
-static void (*const of_type[])(const triangle *a, const hs__matrix *b) = {
-    float_substitute, double_substitute, complex_float_substitute, complex_double_substitute};
+static void (*const of_type[])(const triangle *a, const hs__matrix *b, int64_t first,
+                               int64_t end) = {float_substitute, double_substitute,
+                                               complex_float_substitute, complex_double_substitute};
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
@@ -49,6 +55,23 @@ static size_t panel_bytes(const hs__column_type *t, int64_t rows, int64_t width)
 static double (*scales_of(const hs__column_type *t, const hs__packed_panel *p))[3]
 {
     return (double(*)[3])(void *)(p->strips + scales_at(t, p->rows, p->width));
+}
+
+static int is_zero(const hs__column_type *t, const char *x)
+{
+    for (int i = 0; i < t->parts; i++)
+        if (t->real == 8 ? ((const double *)x)[i] != 0.0 : ((const float *)x)[i] != 0.0f) return 0;
+    return 1;
+}
+
+/* Inverts an element of the diagonal. The inverse of zero is infinite, so that a singular system has
+ * no finite solution. */
+static void invert_diagonal(const hs__column_type *t, const char *element, double scale[3])
+{
+    hs__invert(t, element, scale);
+    if (!is_zero(t, element)) return;
+    scale[1] = INFINITY;
+    if (t->parts == 2) scale[2] = INFINITY;
 }
 
 static int pack_panel(hs__task_data *x, int32_t k, char *memory, hs__member *self)
@@ -72,7 +95,7 @@ static int pack_panel(hs__task_data *x, int32_t k, char *memory, hs__member *sel
                               a->col_stride, p->strips + s * size);
     }
     for (int64_t i = 0; i < p->width && !x->unit; i++)
-        hs__invert(t, hs__at(a, p->first + i, p->first + i), scales[i]);
+        invert_diagonal(t, hs__at(a, p->first + i, p->first + i), scales[i]);
     return 0;
 }
 
@@ -124,19 +147,30 @@ static void scale_right_sides(const solver *s, const hs__matrix *b)
     if (s->factor) hs__scale(s->dtype, b, s->factor);
 }
 
-/* Solves for one right-hand side after the other, by the caller alone. */
-static hs_status substitute_columns(const solver *s, const triangle *a, const hs__matrix *b)
+/* A run of the caller alone, which can be cancelled. total: of its tasks */
+static hs__run open_alone(const solver *s, int64_t total)
 {
     hs__run run = hs__run_of(NULL, s->pool, &s->options, NULL);
     run.lease = s->lease;
-    run.total = b->cols;
+    run.total = total;
     run.last_poll = hs_clock();
+    return run;
+}
+
+/* Solves for one right-hand side after the other, by the caller alone. */
+static hs_status substitute_columns(const solver *s, const triangle *a, const hs__matrix *b)
+{
+    hs__run run = open_alone(s, b->cols);
+    const int64_t n = a->t.rows;
+    const int64_t rows = hs__max(BETWEEN_POLLS / n, 1);
     for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
         const hs__matrix one = hs__part(b, 0, j, b->rows, 1);
         scale_right_sides(s, &one);
-        of_type[s->dtype](a, &one);
+        for (int64_t i = 0; i < n && !hs__cancelled(&run.cancel); i += rows) {
+            of_type[s->dtype](a, &one, i, hs__min(i + rows, n));
+            hs__poll(&run);
+        }
         hs__count_task(&run);
-        hs__poll(&run);
     }
     return hs__check_cancel(&run.cancel);
 }
@@ -190,9 +224,11 @@ static int is_shared(int64_t n, int64_t cols)
 
 static hs_status solve_or_substitute(const solver *s, const triangle *a, const hs__matrix *b)
 {
-    if (is_shared(a->t.rows, b->cols)) return solve_by_tasks(s, a, b, 0);
+    const int64_t n = a->t.rows;
+    if (is_shared(n, b->cols)) return solve_by_tasks(s, a, b, 0);
+    if ((double)n * (double)n * (double)b->cols > BETWEEN_POLLS) return substitute_columns(s, a, b);
     scale_right_sides(s, b);
-    of_type[s->dtype](a, b);
+    of_type[s->dtype](a, b, 0, n);
     return HS_OK;
 }
 
@@ -258,15 +294,30 @@ static hs__matrix factors_of(const hs_factor *lu)
                         lu->col_stride};
 }
 
-/* Exchanges rows, in the order of the pivots or, backwards, in the opposite order. */
-static void exchange_rows(const int32_t *pivots, int backwards, const hs__matrix *b)
+/* Exchanges rows, in the order of the pivots or, backwards, in the opposite order: in some columns
+ * after the other, so that these stay in the caches. */
+static hs_status exchange_rows(const solver *s, const int32_t *pivots, int backwards,
+                               const hs__matrix *b)
 {
-    for (int64_t j = 0; j < b->cols; j++)
+    enum { PAGE = 4096 };
+    const int64_t wide = b->col_stride == 1 ? PAGE / b->element : 1;
+    hs__run run = open_alone(s, hs__ceil_div(b->cols, wide));
+    int64_t since = 0;
+    for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j += wide) {
+        const int64_t cols = hs__min(wide, b->cols - j);
         for (int64_t k = 0; k < b->rows; k++) {
             const int64_t i = backwards ? b->rows - 1 - k : k;
             if (pivots[i] != i)
-                hs__swap_elements(b->element, 1, hs__at(b, i, j), hs__at(b, pivots[i], j), 0);
+                hs__swap_elements(b->element, cols, hs__at(b, i, j), hs__at(b, pivots[i], j),
+                                  b->element);
         }
+        hs__count_task(&run);
+        since += cols * b->rows;
+        if (since < BETWEEN_POLLS) continue;
+        since = 0;
+        hs__poll(&run);
+    }
+    return hs__check_cancel(&run.cancel);
 }
 
 hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, int64_t cols, void *b,
@@ -287,10 +338,10 @@ hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transposed, in
     const int shares = is_shared(n, cols);
     hs_status status = shares ? hs__pool_lock(pool, HS__TOGETHER, poll, context, &s.lease) : HS_OK;
     if (status) return status;
-    if (!transposed) exchange_rows(lu->pivots, 0, &x);
-    status = solve_triangle(&s, &in_order, 0, !transposed, &x);
+    if (!transposed) status = exchange_rows(&s, lu->pivots, 0, &x);
+    if (!status) status = solve_triangle(&s, &in_order, 0, !transposed, &x);
     if (!status) status = solve_triangle(&s, &in_order, 1, transposed, &x);
-    if (transposed && !status) exchange_rows(lu->pivots, 1, &x);
+    if (transposed && !status) status = exchange_rows(&s, lu->pivots, 1, &x);
     if (shares) hs__pool_unlock(s.lease);
     return status;
 }
@@ -310,7 +361,7 @@ hs_status hs_lu_inverse(hs_pool *pool, const hs_factor *lu, void *inverse, int64
     if (status) return status;
     status = solve_by_tasks(&s, &(triangle){factors, 1}, &x, 1);
     if (!status) status = solve_triangle(&s, &factors, 1, 0, &x);
-    if (!status) exchange_rows(lu->pivots, 1, &columns);
+    if (!status) status = exchange_rows(&s, lu->pivots, 1, &columns);
     hs__pool_unlock(s.lease);
     return status;
 }

@@ -65,7 +65,6 @@ TARGET static void NAME(scale_by_power)(int64_t reals, REAL *x, int power)
  * element becomes beta, the other elements v; scale is then 1. */
 TARGET static NAME(reflector) NAME(reflect_safely)(int64_t count, NAME(element) * x)
 {
-    enum { MOST = 8 * sizeof(REAL) == 32 ? FLT_MAX_EXP : DBL_MAX_EXP };
     REAL *real = (REAL *)x;
     REAL largest = 0;
     double square = 0;

@@ -90,7 +90,7 @@ int hs__valid_transfers(const double *transfers, int32_t count)
 static void cancel_run(hs__run *run)
 {
     hs__cancel(&run->cancel);
-    hs__pool_wake(run->lease);
+    if (run->lease) hs__pool_wake(run->lease);
 }
 
 void hs__poll(hs__run *run)
@@ -104,11 +104,11 @@ void hs__poll(hs__run *run)
     const double now = hs_clock();
     if (now - run->last_poll < 0.05) return;
     const double done = (double)atomic_load_explicit(&run->done, memory_order_relaxed);
-    hs__pool_step_out(run->lease);
+    if (run->lease) hs__pool_step_out(run->lease);
     if (run->options.poll(run->options.poll_context,
                           run->total ? fmin(done / (double)run->total, 1.0) : 1.0))
         cancel_run(run);
-    hs__pool_step_in(run->lease);
+    if (run->lease) hs__pool_step_in(run->lease);
     /* Counted from the end of the poll, so that work continues for as long between two polls,
      * however long a poll or the way back to the caller's core takes. */
     run->last_poll = hs_clock();

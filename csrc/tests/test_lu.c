@@ -939,6 +939,85 @@ static void solve_without_memory(void)
 }
 #endif
 
+/* A zero on the diagonal leaves no finite solution, however many right-hand sides there are. */
+static void singular_systems(hs_pool *pool)
+{
+    enum { N = 60, AT = 50, MOST = 40 };
+    static double complex t[N * N], b[N * MOST];
+    static int32_t pivots[N];
+    static const int64_t some[] = {1, 5, 6, MOST};
+    for (int32_t i = 0; i < N; i++) pivots[i] = i;
+    for (int32_t at = 0; at < 32; at++) {
+        const int32_t dtype = at % 4;
+        const int32_t upper = at / 4 % 2;
+        const int64_t cols = some[at / 8];
+        for (int64_t i = 0; i < N * N; i++)
+            plain_set(dtype, t, i, i % (N + 1) == 0 && i != AT * (N + 1));
+        for (int64_t i = 0; i < N * cols; i++) plain_set(dtype, b, i, 1);
+        const hs_triangular x = {.dtype = dtype,
+                                 .n = N,
+                                 .cols = cols,
+                                 .upper = upper,
+                                 .t = t,
+                                 .t_row_stride = 1,
+                                 .t_col_stride = N,
+                                 .b = b,
+                                 .b_row_stride = 1,
+                                 .b_col_stride = N};
+        const hs_factor lu = {.dtype = dtype,
+                              .m = N,
+                              .n = N,
+                              .matrix = t,
+                              .row_stride = 1,
+                              .col_stride = N,
+                              .pivots = pivots};
+        CHECK((upper ? hs_lu_solve(pool, &lu, 0, cols, b, 1, N, NULL, NULL)
+                     : hs_solve_triangular(pool, &x, NULL, NULL)) == HS_OK);
+        for (int64_t j = 0; j < cols; j++) {
+            const double complex found = get_element(dtype, b, j * N + AT);
+            CHECK(!isfinite(creal(found)) || !isfinite(cimag(found)));
+            CHECK(get_element(dtype, b, j * N + (upper ? N - 1 : 0)) == 1);
+        }
+    }
+}
+
+#ifdef HS_TEST_SCARCE
+static int stop_at_the_second(void *context, double done)
+{
+    CHECK(done >= 0.0 && done <= 1.0);
+    return ++*(int *)context == 2;
+}
+
+/* The caller alone solves for one right-hand side after the other, and looks for a cancel in
+ * between. */
+static void cancelled_alone(hs_pool *pool)
+{
+    enum { N = 3000 };
+    double *t = calloc((size_t)N * N, sizeof *t);
+    double b[N];
+    if (!CHECK(t)) return;
+    for (int64_t i = 0; i < N; i++) {
+        t[i * (N + 1)] = 1;
+        b[i] = 1;
+    }
+    const hs_triangular x = {.dtype = HS_FLOAT64,
+                             .n = N,
+                             .cols = 1,
+                             .t = t,
+                             .t_row_stride = 1,
+                             .t_col_stride = N,
+                             .b = b,
+                             .b_row_stride = 1,
+                             .b_col_stride = N};
+    int polls = 0;
+    __atomic_store_n(&leaps, 0, __ATOMIC_RELAXED);
+    const hs_status status = hs_solve_triangular(pool, &x, stop_at_the_second, &polls);
+    __atomic_store_n(&leaps, -1, __ATOMIC_RELAXED);
+    CHECK(status == HS_ERROR_CANCELLED && polls == 2);
+    free(t);
+}
+#endif
+
 /* Solving a system may be the first thing that a process computes: its factors come from
  * elsewhere. */
 static void solve_first(void)
@@ -984,6 +1063,10 @@ int main(void)
         }
         if (p == 3) {
             systems(pool);
+            singular_systems(pool);
+#ifdef HS_TEST_SCARCE
+            cancelled_alone(pool);
+#endif
             ties_and_tiny(pool);
             const double panels[] = {9, 4, 8};
             const double links[] = {0, 300, 500, 200, 0, 900, 400, 100, 0};
