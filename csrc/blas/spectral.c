@@ -109,9 +109,13 @@ static int count_eigen_sizes(int32_t routine)
     }
 }
 
+/* Squares of larger numbers overflow. No matrix is so large. */
+enum { MOST_SIDE = 1 << 30 };
+
 /* Returns the sizes that LAPACK needs for an eigenproblem of order n > 1. */
 static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
 {
+    n = hs__min(n, MOST_SIDE);
     switch (routine) {
     case HS__SYEV:
     case HS__SYGV: return (sizes){.of = {3 * n - 1}};
@@ -130,10 +134,11 @@ static sizes eigen_sizes(int32_t routine, int vectors, int64_t n)
     }
 }
 
-/* Returns the size that LAPACK needs for singular values at least, whichever way it takes: k is the
- * smaller side. */
+/* Returns the smallest workspace with which any of LAPACK's algorithms for singular values runs.
+ * k: the smaller side */
 static sizes singular_sizes(const hs__entry *entry, int vectors, int64_t k)
 {
+    k = hs__min(k, MOST_SIDE);
     if (entry->dtype >= HS_COMPLEX64) return (sizes){.of = {3 * k}};
     if (entry->routine == HS__GESVD) return (sizes){.of = {5 * k}};
     return (sizes){.of = {vectors ? 3 * k * k + 7 * k : 8 * k}};
@@ -198,6 +203,8 @@ static double alone_eigh(int32_t routine, int vectors, int64_t n)
     return routine == HS__SYEVD || routine == HS__SYGVD ? -1.0 : cube(n);
 }
 
+/* Takes a call of syev, heev, syevd, heevd, syevr or heevr. Returns whether the engine has computed
+ * it. */
 static int take_eigh(const arguments *given)
 {
     hs__entry *entry = given->entry;
@@ -235,7 +242,7 @@ static int take_eigh(const arguments *given)
     return end_decomposition(&call, status, eigh.failed);
 }
 
-/* The same for a pair of matrices. */
+/* Takes a call of sygv, hegv, sygvd or hegvd. Returns whether the engine has computed it. */
 static int take_pair(const arguments *given)
 {
     enum { KIND = 1, JOB, TRIANGLE, N, A, LDA, B, LDB, W, WORK, LWORK };
@@ -348,9 +355,10 @@ static hs_status decompose_tall(hs_pool *pool, hs_svd *svd)
     return status;
 }
 
-/* The same for singular values; k is the smaller side. By gesdd, one worker took up to 1.5 times as
- * long for vectors as OpenBLAS, up to 1.2 times of tall matrices of order 1000. The sizes of gesdd
- * are therefore for values alone. By gesvd, vectors took OpenBLAS at least twice as long. */
+/* Returns the multiply-adds that decide about a call on one thread (gate.h); k is the smaller side.
+ * gesdd with vectors is not taken: one worker needed up to 1.5 times OpenBLAS's time, up to 1.2 times
+ * for tall matrices of order 1000. gesvd with vectors is: OpenBLAS needed at least twice the time of
+ * one worker. */
 static double alone_svd(int32_t routine, int vectors, int64_t k)
 {
     if (routine == HS__GESDD) return vectors ? -1.0 : cube(k);
@@ -445,9 +453,9 @@ static sizes squares_sizes(const hs__entry *entry, int64_t m, int64_t n, int64_t
         .of = {(12 + 2 * SMALLEST + 8 * deep + cols) * k + (SMALLEST + 1) * (SMALLEST + 1)}};
 }
 
-/* Returns the factor of the largest singular value up to which others count as zero: for gelsd half
- * of eps if the given one is not between 0 and 1, for gelss, as for the engine, eps if it is
- * negative. With NaN the library behind computes the call. */
+/* Returns rcond as the engine takes it. For gelsd it is eps / 2 unless 0 < rcond < 1; for gelss it
+ * is unchanged, as the engine too replaces a negative one by eps. The engine refuses NaN, so that
+ * the library behind computes that call. */
 static double read_rcond(const arguments *given, int place)
 {
     const double rcond = read_real(given, place);

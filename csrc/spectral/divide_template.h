@@ -4,7 +4,7 @@
  * the value returned in high. */
 static void NAME(solve_two)(REAL a, REAL b, REAL c, REAL *low, REAL *high, REAL *cosine, REAL *sine)
 {
-    /* t = tan of the angle, the smaller root of t^2 + 2 q t - 1 */
+    /* t = tangent of the angle: the smaller root of t^2 + 2 (half / b) t - 1 = 0 */
     const REAL half = (c - a) / 2;
     REAL t = 0;
     if (b != 0) {

@@ -2,6 +2,7 @@
 #include "spectral/input.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/element.h"
 #include "core/numbers.h"
@@ -45,6 +46,8 @@ static void load_columns(void *context, int32_t task, hs__walk *walk)
     for (int64_t j = 0; j < to.cols && !hs__stopped(&walk->self); j++) {
         const int64_t above = x->lower ? j : 0;
         char *column = hs__at(&to, above, j);
+        /* the imaginary parts of a Hermitian diagonal are not read */
+        if (x->lower && reals == 2) memset(column + to.element / 2, 0, (size_t)to.element / 2);
         if (x->conjugate) hs__conjugate_elements(x->dtype, to.rows - above, column);
         const double own = largest_of(x->dtype, reals * (to.rows - above), column);
         most = fmax(most, own);
@@ -53,8 +56,7 @@ static void load_columns(void *context, int32_t task, hs__walk *walk)
     x->largest[task] = most + zero;
 }
 
-/* Copies with a factor. The elements above the diagonal of a lower triangle are scaled as well,
- * which does no harm. */
+/* Divides the columns of a task by 2^exponent; those of a lower triangle from the diagonal on. */
 static void scale_columns(void *context, int32_t task, hs__walk *walk)
 {
     const hs__input *x = context;
@@ -71,7 +73,9 @@ static void scale_columns(void *context, int32_t task, hs__walk *walk)
 
 int hs__input_scale(const hs__input *x, int *exponent)
 {
-    static const int limits[2][2] = {{50, 126}, {480, 1022}}; /* of the type: safe, and largest */
+    /* for float and double: exponents within which squares are in range; the largest e for which 2^e
+     * and 2^-e are normal numbers */
+    static const int limits[2][2] = {{50, 126}, {480, 1022}};
     const int *limit = limits[x->dtype & 1];
     double most = 0.0;
     double zero = 0.0;

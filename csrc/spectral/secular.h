@@ -2,9 +2,10 @@
  *
  *     f(x) = 1 + sum_i w_i^2 / (p_i - x) = 0,    p_0 < p_1 < ...,
  *
- * whose roots are the eigenvalues of diag(p) + w w^T. There is one root behind each pole, before
- * the next one. For singular values the poles and the unknown are squares: p_i = d_i^2, x = s^2,
- * and differences are products, (d_i - s) (d_i + s), so that nothing is lost when they are formed.
+ * whose roots are the eigenvalues of diag(p) + w w^T. Exactly one root lies between each pole and
+ * the next one, and one behind the last pole. For singular values the poles and the unknown are
+ * squares: p_i = d_i^2, x = s^2, and differences are products, (d_i - s) (d_i + s), so that nothing
+ * is lost when they are formed.
  *
  * A root is stored as a distance from the nearest pole, base + shift. So its differences from all
  * poles have a small relative error, which the vectors need. The vectors belong to the weights

@@ -440,6 +440,19 @@ def test_any_strides(order):
     assert np.abs((u * s) @ vh - given_).max() <= 1e-11
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("imaginary", [np.nan, np.inf, 1.0])
+def test_the_imaginary_part_of_a_hermitian_diagonal_is_not_read(dtype, imaginary):
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((200, 200)) + 1j * rng.standard_normal((200, 200))
+    a = (1e-6 * (a + a.conj().T)).astype(dtype)
+    expected = np.linalg.eigvalsh(a)
+    a[3, 3] = complex(a[3, 3].real, imaginary * float(np.finfo(dtype).max) / 2)
+    eps = np.finfo(dtype).eps
+    found = hs.eigvalsh(a, check_finite=False)
+    np.testing.assert_allclose(found, expected, atol=200 * eps * abs(expected).max())
+
+
 def test_what_is_not_finite_is_numpys():
     a = np.full((40, 40), np.nan)
     for call, its in ((hs.eigh, np.linalg.eigh), (hs.svd, np.linalg.svd)):
