@@ -7,6 +7,7 @@
 
 #include "allocate/factor_map.h"
 #include "core/cancel.h"
+#include "core/numbers.h"
 #include "core/sort.h"
 #include "core/status.h"
 #include "hetsched.h"
@@ -20,7 +21,8 @@ static hs_status certify_counts(allocator *allocate, bool tables, int64_t n, int
                                 const double *times, const int64_t *counts, const int *cancel,
                                 hs_certificate *certificate)
 {
-    if (n < 0 || p < 1 || !times || !counts || !certificate) return HS_ERROR_VALUE;
+    if (n < 0 || n > HS__SIZE_MOST || p < 1 || !times || !counts || !certificate)
+        return HS_ERROR_VALUE;
     double value = 0.0;
     double least;
     int64_t left = n;
@@ -94,11 +96,12 @@ hs_status hs_lu_grid_certificate(int32_t n, int32_t p, const double *cycle_times
 
 /* ---- LU by blocks of columns ----------------------------------------------------------------- */
 
-/* With u = unit / time and q = panel time of a worker, the bound of worker k, whose ratio is r, is
- * (updates + r panels) / (sum of u of the workers after it + r sum of 1 / q of the others), both
- * multiplied by unit: r unit = q u. The fastest worker's u is 1, so that no sum vanishes. Bounds out
- * of the range of normal numbers are left out, and all of the workers if ratios are so small that
- * their order is lost: the other bounds hold without them. */
+/* Dual bounds: for any r, (updates + r panels) / sum of max(1 / time, r / panel time). The best r is
+ * the ratio panel time / time of some worker k. Sorted by ratio, the workers up to k count with r /
+ * panel time, the workers after it with 1 / time. Numerator and denominator are multiplied by unit:
+ * the fastest worker's u = unit / time is then 1, and r unit = q u with k's panel time q. A bound
+ * with terms that are not normal numbers is left out. If a ratio is so small that the order is
+ * uncertain, the bounds of all k are left out. The other bounds hold without them. */
 hs_status hs__perfect_division_time(int32_t p, const double *times, const double *panel_times,
                                     double updates, double panels, double unit, double *least)
 {
@@ -147,14 +150,13 @@ hs_status hs__perfect_division_time(int32_t p, const double *times, const double
 
 /* Critical path with owners in both directions. One after another: the panels and the heads of the
  * updates of the next panel, each by the worker that is fastest at it, and the rest of these
- * updates, divided perfectly. all: the combined rate of the workers, in units of the rate of a
- * worker with cycle-time `unit`. */
+ * updates, divided perfectly. */
 static double critical_path_of_parts(const hs__factor_blocks *b, int32_t p, const double *times,
                                      const double *panel_times, double unit)
 {
     const hs__factor_map map = {.blocks = *b};
     double panel_time = INFINITY;
-    double all = 0.0;
+    double all = 0.0; /* combined rate of the workers, in units of 1 / unit */
     double sum = 0.0;
     for (int32_t i = 0; i < p; i++) {
         panel_time = fmin(panel_time, panel_times[i]);
@@ -212,9 +214,11 @@ hs_status hs_factor_bound(int32_t kind, int64_t m, int64_t n, int64_t block, int
         panels += hs__panel_work(&b, k);
         updates += hs__updates_work(&b, k);
     }
-    hs_status status = b.count ? hs__perfect_division_time(p, cycle_times, panel_times, updates,
-                                                           panels, unit, &least)
-                               : (least = 0.0, HS_OK);
+    least = 0.0;
+    hs_status status = HS_OK;
+    if (b.count)
+        status =
+            hs__perfect_division_time(p, cycle_times, panel_times, updates, panels, unit, &least);
     if (status) return status;
     *bound = fmax(least, grid ? critical_path_of_parts(&b, p, cycle_times, panel_times, unit)
                               : critical_path_of_columns(&b, p, cycle_times, panel_times, cancel));

@@ -1,5 +1,5 @@
-/* The workers of a platform on one bus, as the solvers of tasks take them, and the memory that all of
- * these share. */
+/* The able workers of a platform on one bus, as the solvers of tasks use them, and the memory that the
+ * solvers share. */
 #include <math.h>
 #include <string.h>
 
@@ -82,6 +82,7 @@ bool hs__bus_set(hs__bus *x, int32_t p, const double *cycle_times, const double 
         x->receives[x->p] = receives ? receives[i] : 0.0;
         x->p++;
     }
+    if (!x->p) return false;
     x->sends_equal = are_equal(p, sends);
     x->receives_equal = are_equal(p, receives);
     x->linked = !x->sends_equal || !x->receives_equal;
@@ -90,7 +91,7 @@ bool hs__bus_set(hs__bus *x, int32_t p, const double *cycle_times, const double 
     x->sending = is_any_positive(x->p, x->sends);
     x->returning = is_any_positive(x->p, x->receives);
     x->answering = receives && is_any_positive(p, receives);
-    return x->p > 0;
+    return true;
 }
 
 bool hs__bus_fits(const hs__bus *x, double bound)
@@ -145,6 +146,7 @@ hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weigh
     }
     const hs_status status =
         hs__match_rows(&x->matching, rows, cols, weights, x->cancel, col_of_row);
+    if (!total) return status;
     *total = 0;
     for (int32_t i = 0; i < rows && status == HS_OK; i++)
         if (col_of_row[i] >= 0) *total += weights[(size_t)i * (size_t)cols + (size_t)col_of_row[i]];

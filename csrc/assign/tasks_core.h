@@ -37,7 +37,7 @@ typedef struct hs__room {
 } hs__room;
 
 typedef struct hs__bus {
-    int32_t p;                        /* workers that can work */
+    int32_t p;                        /* able workers */
     int32_t *worker;                  /* [p] their indices in the platform */
     double *times;                    /* [p] */
     double *sends;                    /* [p] */
@@ -46,7 +46,7 @@ typedef struct hs__bus {
     bool linked;                      /* messages in one direction differ between workers */
     double send, receive;             /* otherwise: the messages of all workers */
     bool sending, returning;          /* there are messages out, and back */
-    bool answering; /* there are messages back, if only for workers that cannot work */
+    bool answering; /* some worker of the platform, able or not, has a message back */
     const int *cancel;
     uint64_t seed;
     double end; /* of the search, by hs_clock; infinite if its work is fixed */
@@ -124,7 +124,8 @@ static inline bool hs__links_proven(const hs__bus *x)
     return x->p <= (x->sending && x->returning ? HS_TASK_LINKS_BOTH : HS_TASK_LINKS_SENT);
 }
 
-/* Computes the largest total weight of rows and columns, one each; col_of_row [rows] out. */
+/* Computes the largest total weight of rows and columns, one each; col_of_row [rows] out.
+ * total: out, or NULL */
 hs_status hs__match(hs__bus *x, int32_t rows, int32_t cols, const int64_t *weights,
                     int32_t *col_of_row, int64_t *total);
 

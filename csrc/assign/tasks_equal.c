@@ -15,8 +15,8 @@
 #include "core/numbers.h"
 #include "core/sort.h"
 
-/* Parts of the time for the first of the two starting matchings; the paper's is the first one, and
- * enough where prices improve the plan. */
+/* Fractions of the time that the first of the two starting matchings gets. The paper takes one half.
+ * The other fractions are tried only if the plan is not improved by prices afterwards. */
 static const double SPLITS[] = {0.5, 0.25, 0.75, 0.0, 1.0};
 enum { SPLIT_COUNT = 5 };
 
@@ -104,8 +104,8 @@ static bool is_late_slot_cheap(const hs__bus *x)
 }
 
 /* Gives slots 1, 2, ... to as many workers as possible, none after its deadline. The other workers
- * with tasks come later and do one task less. Of the workers with deadlines up to d, min over e <= d
- * of (e + the number with deadlines in e + 1 .. d) are in time. */
+ * with tasks come later and do one task less (is_late_slot_cheap). Earliest deadline first leaves the
+ * fewest workers late. */
 static hs_status serve_by_deadlines(hs__bus *x, double bound, hs__found *found)
 {
     const int32_t p = x->p;
@@ -120,13 +120,11 @@ static hs_status serve_by_deadlines(hs__bus *x, double bound, hs__found *found)
     status = hs__sort(p, keys, order);
     if (status != HS_OK) return status;
     int32_t served = 0;
-    int32_t late = 0;
     for (int32_t d = 0; d < p; d++) {
         const int32_t i = order[d];
         found->sends[i] = 0;
         if (found->counts[i] == 0) continue;
-        if (deadlines[i] < served + 1) late++;
-        else found->sends[i] = ++served;
+        if (deadlines[i] > served) found->sends[i] = ++served;
     }
     for (int32_t i = 0; i < p; i++) {
         if (found->sends[i] > 0) continue;
@@ -175,7 +173,7 @@ static hs_status serve_one_way(hs__bus *x, double bound, int32_t slots, hs__foun
 /* ---- messages in both directions ---- */
 
 /* Finds the largest total of the weights of one side, with given slots on the other side; slots + 1
- * stands for no slot. */
+ * stands for no slot. total: out, or NULL */
 static hs_status match_side(hs__bus *x, const side *s, const int32_t *others, int32_t *slot,
                             int64_t *total)
 {
@@ -231,9 +229,8 @@ static hs_status match_part(hs__bus *x, double time, double message, int32_t *sl
     const side s = side_of(time, message, 0.0, x->p);
     int64_t *weights = take_weights(x, x->p);
     if (!weights) return HS_ERROR_MEMORY;
-    int64_t total;
     hs_status status = fill_weights(x, &s, NULL, INT64_MIN, weights);
-    if (status == HS_OK) status = hs__match(x, x->p, x->p, weights, slot, &total);
+    if (status == HS_OK) status = hs__match(x, x->p, x->p, weights, slot, NULL);
     for (int32_t i = 0; i < x->p && status == HS_OK; i++) slot[i]++;
     return status;
 }
@@ -245,10 +242,9 @@ static hs_status improve_in_turn(hs__bus *x, double bound, int32_t slots, hs__fo
 {
     const side out = side_of(bound, x->send, x->receive, slots);
     const side back = side_of(bound, x->receive, x->send, slots);
-    int64_t total;
     while (found->tasks < found->bound) {
-        hs_status status = match_side(x, &out, found->receives, better->sends, &total);
-        if (status == HS_OK) status = match_side(x, &back, better->sends, better->receives, &total);
+        hs_status status = match_side(x, &out, found->receives, better->sends, NULL);
+        if (status == HS_OK) status = match_side(x, &back, better->sends, better->receives, NULL);
         if (status != HS_OK) return status;
         assess_slots(x, bound, slots, better);
         if (better->tasks <= found->tasks) break;

@@ -226,7 +226,7 @@ static void layers(bytes *in)
     int64_t *kept = new_output(in, sizeof *kept);
     int32_t *again = new_output(in, sizeof *again);
     hs_layer_sum second = open_sum(in, x.p);
-    HOLDS(hs_matmul_layers(&x, plan.count, plan.boxes, other.boxes, other.sent, kept, &second,
+    HOLDS(hs_matmul_layers(&x, plan.count, plan.boxes, NULL, other.boxes, other.sent, kept, &second,
                            again) == HS_OK);
     HOLDS(*kept == plan.count && *again == *layered);
     for (int32_t i = 0; own && i < x.p; i++)

@@ -29,8 +29,9 @@ static void exchange_workers(hs__layer_worker *workers, int32_t a, int32_t b)
     workers[b] = kept;
 }
 
-/* Exchanges two workers, or moves one to the place of the other, as long as that helps; the times
- * come from narrow windows. */
+/* Local search: exchanges two workers, or moves one to the place of the other, until no change makes
+ * the schedule shorter or `work` is used up. Times are found in narrow windows, so they may be above
+ * the best time of an order. */
 static hs_status improve_order(hs__layer_solver *s, int32_t q, hs__layer_worker *workers,
                                int64_t work, double *best)
 {
@@ -43,7 +44,8 @@ static hs_status improve_order(hs__layer_solver *s, int32_t q, hs__layer_worker 
         for (int32_t a = 0; a < q; a++)
             for (int32_t b = a + 1; b < q && b <= a + far; b++)
                 for (int move = 0; move < (b == a + 1 ? 1 : 3); move++) {
-                    if ((work -= cost) < 0) return HS_OK;
+                    if (work < cost) return HS_OK;
+                    work -= cost;
                     if (move == 0) exchange_workers(workers, a, b);
                     else move_worker(workers, move == 1 ? a : b, move == 1 ? b : a);
                     hs__layer_relax(s, q, workers);
@@ -80,8 +82,9 @@ static bool are_alike(const hs__layer_worker *x, const hs__layer_worker *y)
     return x->send == y->send && x->hold == y->hold && x->most == y->most;
 }
 
-/* Returns the range of numbers of layers that may be left to this set, which comes last, by the
- * other workers of `parts` before it; both in any order. */
+/* Returns how many layers a set may have in a schedule that ends by `end`.
+ *   parts  the workers outside of the set, then, from place `before` on, the set, which gets its
+ *          messages last; the order within both is free */
 static hs__layer_table set_window(hs__layer_solver *s, int32_t before, int32_t q, double end,
                                   const hs__layer_worker *parts)
 {
@@ -123,7 +126,8 @@ static hs_status find_set_windows(hs__layer_solver *s, int32_t q, double time,
     for (int32_t set = 1; set < all; set++) {
         if (hs__cancelled(s->cancel)) return HS_ERROR_CANCELLED;
         tables[set] = (hs__layer_table){0, -1, NULL};
-        bool duplicate = false; /* of two equal workers, only the first may come first */
+        /* Equal workers can be exchanged: a set with worker d + 1 but without its equal d is enough. */
+        bool duplicate = false;
         for (int32_t d = 0; d + 1 < q && !duplicate; d++)
             duplicate = (set >> d & 3) == 1 && are_alike(&s->sorted[d], &s->sorted[d + 1]);
         if (duplicate) continue;

@@ -144,8 +144,8 @@ hs_status hs__columns(int32_t p, const double *areas, double total, int32_t size
      * number. */
     if (used > max_columns || used < min_columns) {
         const int32_t wanted = used > max_columns ? max_columns : min_columns;
-        /* a fee above `most` changes nothing, as all columns together cost less; nor does one below
-         * -most */
+        /* The costs without fees are at most `size`: a fee above `most` already leads to the fewest
+         * columns, one below -most to the most columns. */
         const double most = size + 1.0;
         double low = used > wanted ? fee : -most;
         double high = used > wanted ? fee + most : fmin(fee, most);

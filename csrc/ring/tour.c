@@ -1,6 +1,6 @@
 /* hs_ring_tour: the ring of all workers by Lin and Kernighan's moves (1973), disturbed again and
  * again by double bridges of near edges (Applegate, Cook, Rohe 2003). All changes are reversals of
- * the shorter side of an array; a list of the reversals allows to undo them. */
+ * the shorter side of an array; a list of the reversals makes it possible to undo them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static void queue_worker(tour *s, int32_t i)
     s->queue[(s->first + s->waiting++) % s->p] = i;
 }
 
-/* Reverses the path from one worker to the other in reading direction: the path itself or, which is
- * the same for a ring, the rest of the ring. */
+/* Reverses the path between two workers, taken in reading direction. If the rest of the ring is
+ * shorter, it is reversed instead, and the reading direction changes: the ring is the same. */
 static void reverse_path(tour *s, int32_t from, int32_t to)
 {
     int32_t i = s->place[s->mirrored ? to : from];
@@ -162,8 +162,8 @@ static double deepen_move(tour *s, int32_t one, double gain, int32_t depth)
     return 0.0;
 }
 
-/* Moves the path of up to three workers from `one` on elsewhere, with `one` next to a near worker,
- * in either direction: between x and y, one of which is the near worker. */
+/* Or's move: puts the path of up to three workers that begins with `one` between two neighbours x
+ * and y. One of these is a near worker of `one` and becomes its neighbour. */
 static double move_path(tour *s, int32_t one)
 {
     const int32_t left = worker_before(s, one);
@@ -274,18 +274,34 @@ static hs_status find_near(tour *s)
     return HS_OK;
 }
 
+static double tour_length(const tour *s)
+{
+    double length = 0.0;
+    for (int32_t k = 0; k < s->p; k++)
+        length += edge_cost(s, s->at[k], s->at[hs__place_after(k, s->p)]);
+    return length;
+}
+
+/* Improves the tour from all workers. A gain that is within the rounding of the tour's length does
+ * not count. When very long edges are gone, smaller gains do, so all workers are looked at again. */
+static void improve_from_all(tour *s)
+{
+    s->least = INFINITY;
+    for (double least = HS_EQUAL * tour_length(s); least < s->least / 2;
+         least = HS_EQUAL * tour_length(s)) {
+        s->least = least;
+        for (int32_t k = 0; k < s->p; k++) queue_worker(s, s->at[k]);
+        improve_tour(s);
+        if (hs__cancelled(s->cancel) || s->short_of_memory) return;
+    }
+}
+
 static hs_status lin_kernighan(tour *s, int64_t rounds, uint64_t *state)
 {
     const hs_status status = find_near(s);
     if (status) return status;
-    double length = 0.0;
-    for (int32_t k = 0; k < s->p; k++) {
-        s->place[s->at[k]] = k;
-        length += edge_cost(s, s->at[k], s->at[hs__place_after(k, s->p)]);
-    }
-    s->least = HS_EQUAL * length; /* a smaller gain does not count */
-    for (int32_t k = 0; k < s->p; k++) queue_worker(s, s->at[k]);
-    improve_tour(s);
+    for (int32_t k = 0; k < s->p; k++) s->place[s->at[k]] = k;
+    improve_from_all(s);
     for (; rounds > 0 && s->p >= 8 && !hs__cancelled(s->cancel) && !s->short_of_memory; rounds--) {
         s->count = 0;
         const double longer = disturb_tour(s, state);

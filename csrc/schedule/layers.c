@@ -42,9 +42,11 @@ static double elements_held(const void *context, int64_t i)
 }
 
 /* Counts what each worker receives and adds: O(p^2). */
-static void count_sum(const hs_matmul *x, int32_t layers, held_rows *held, hs_layer_sum *sum)
+static hs_status count_sum(const hs_matmul *x, int32_t layers, held_rows *held, const int *cancel,
+                           hs_layer_sum *sum)
 {
     for (int32_t i = 0; i < x->p; i++) {
+        if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         held->from = sum->rows[i];
         held->to = sum->rows[i + 1];
         held->own = i;
@@ -54,6 +56,7 @@ static void count_sum(const hs_matmul *x, int32_t layers, held_rows *held, hs_la
         const double once = (double)(held->to - held->from) * (double)x->n;
         sum->flops[i] = fmax(all - once, 0.0) * flops_of_addition(x);
     }
+    return HS_OK;
 }
 
 /* Extends a layer to a box, which is not empty. */
@@ -83,9 +86,9 @@ static hs_status prepare_sum(const hs_matmul *x, int64_t count, const hs_box *bo
         times[i] = layer[i].height ? 1.0 / (1.0 / x->cycle_times[i]) : INFINITY;
         if (layer[i].height) workers[layers++] = i;
     }
-    const hs_status status = divide_rows(x, times, cancel, counts, sum);
+    hs_status status = divide_rows(x, times, cancel, counts, sum);
     held_rows held = {.layer = layer, .workers = workers};
-    if (!status) count_sum(x, layers, &held, sum);
+    if (!status) status = count_sum(x, layers, &held, cancel, sum);
     free(layer);
     return status;
 }
@@ -134,8 +137,8 @@ static bool valid_sum(const hs_layer_sum *sum)
 }
 
 hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box *given,
-                           hs_box *boxes, double *sent, int64_t *box_count, hs_layer_sum *sum,
-                           int32_t *layered)
+                           const int *cancel, hs_box *boxes, double *sent, int64_t *box_count,
+                           hs_layer_sum *sum, int32_t *layered)
 {
     if (!hs__matmul_valid(product) || !hs__boxes_valid(product, count, given) || !box_count ||
         !valid_sum(sum) || !layered || (count && (!boxes || !sent)))
@@ -148,7 +151,7 @@ hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box
     int64_t left = 0;
     int32_t several = 0;
     if (!status) left = cut_boxes(product, count, given, kept, bytes, &several);
-    if (several) status = prepare_sum(product, left, kept, NULL, sum);
+    if (several) status = prepare_sum(product, left, kept, cancel, sum);
     if (!status) {
         if (left) memcpy(boxes, kept, (size_t)left * sizeof *boxes);
         if (left) memcpy(sent, bytes, (size_t)left * sizeof *sent);

@@ -60,8 +60,8 @@ static hs_status plan_cuboids(hs__matmul_planner *s)
                             .width = s->block * cell[4],
                             .length = s->block * cell[5]};
     }
-    status = hs_matmul_layers(&s->product, p, given, x->boxes, x->sent, &x->box_count, &x->sum,
-                              &x->layered);
+    status = hs_matmul_layers(&s->product, p, given, s->cancel, x->boxes, x->sent, &x->box_count,
+                              &x->sum, &x->layered);
     free(given);
     return status;
 }

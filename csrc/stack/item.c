@@ -30,8 +30,8 @@ static int64_t padded_size(const hs__small *loops, int64_t n)
     return hs__round_up(n, loops->across);
 }
 
-/* DEPTH, BLOCK: of a product in one piece, so that its part of A, of BLOCK bytes, stays in the L2
- * cache. LEAF: rows that the loops solve without recursion. WATCHED: larger items look for a cancel
+/* DEPTH: largest depth of a product in one piece. BLOCK: bytes of its part of A, which stays in the
+ * L2 cache. LEAF: rows that the loops solve without recursion. WATCHED: larger items look for a cancel
  * while they are computed. */
 enum { DEPTH = 256, BLOCK = 512 << 10, LEAF = 16, WATCHED = 64 };
 
@@ -90,8 +90,8 @@ static void compute_product(const workspace *w, int64_t m, int64_t n, int64_t k,
                            NULL, NULL);
 }
 
-/* Whether C is better computed as C^T = B^T A^T: its columns are contiguous, or it is a vector and
- * the matrix lies better so. */
+/* Returns whether C is computed as C^T = B^T A^T: if the columns of C are contiguous, or if C is a
+ * vector and the loops can then read the matrix without a copy. */
 static int is_turned(const hs_product *p)
 {
     if (p->m == 1) return p->n > 1 && p->b_col_stride != 1;
@@ -296,7 +296,8 @@ static int factor_upper(const workspace *w, int64_t first, int64_t end, int64_t 
     return factor_upper(w, middle, end, order);
 }
 
-/* Copies the elements from the diagonal on, in bands of rows, and a few elements below it. */
+/* Copies the upper triangle, band by band of rows. Within a band a few elements below the diagonal
+ * are copied as well. */
 static void copy_upper(hs__member *self, hs__matrix to, hs__matrix from)
 {
     enum { BAND = 16 };
@@ -335,8 +336,7 @@ static void store_upper(hs__member *self, hs__matrix to, hs__matrix from)
     }
 }
 
-/* Factors the transpose of A, which is its conjugate. As it stands, the U of that is L^T, so
- * nothing has to be conjugated. */
+/* Factors A^T = conj(A) = U^H U. Then U = L^T, so L is U transposed, without conjugation. */
 static void do_cholesky(const hs_product *p, int leading, int64_t *info, const workspace *w)
 {
     hs__matrix a, b, c;
@@ -366,10 +366,10 @@ static int64_t row_of(int64_t elements, int64_t rows, const hs__small *loops, pt
 static int size_of(size_t *bytes, int64_t rows, int64_t row, ptrdiff_t element)
 {
     if (__builtin_mul_overflow((size_t)rows, (size_t)row, bytes) ||
-        __builtin_mul_overflow(*bytes, (size_t)element, bytes))
+        __builtin_mul_overflow(*bytes, (size_t)element, bytes) || *bytes >= SIZE_MAX / 4)
         return 0;
     *bytes = (*bytes + 63) / 64 * 64;
-    return *bytes < SIZE_MAX / 4;
+    return 1;
 }
 
 /* Prepares prefetching for products with operands for which it pays (core/tuning.h). */

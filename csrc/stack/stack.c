@@ -132,6 +132,7 @@ static hs_status check_arguments(const void *context)
         !valid_steps(stack))
         return HS_ERROR_VALUE;
     if (p->dtype < 0 || p->dtype > 3 || p->m < 0 || p->n < 0 || p->k < 0) return HS_ERROR_VALUE;
+    if (p->m > HS__SIZE_MOST || p->n > HS__SIZE_MOST || p->k > HS__SIZE_MOST) return HS_ERROR_VALUE;
     if (p->triangle || p->conjugate || p->alpha_first) return HS_ERROR_VALUE;
     const int64_t count = count_of(stack);
     const int alone = operation > HS_STACK_SOLVE;

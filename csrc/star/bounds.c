@@ -1,12 +1,17 @@
 /* Lower bounds on the makespan of a star. All but HS_STAR_WORK are fractional knapsacks: for a time
  * T, how many updates can the workers compute and the port supply? The bound is the least T with
  * enough updates. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/cancel.h"
 #include "core/status.h"
 #include "star/star.h"
+
+/* Returns a number, or 0 if it is so small that its rounding error is large: a bound with a smaller
+ * number is a bound too. */
+static double exact_or_zero(double number) { return number < DBL_MIN / DBL_EPSILON ? 0.0 : number; }
 
 /* Updates of one worker in a fractional knapsack, each of which costs `cost` of the port's time: at
  * most as many as the worker can compute beyond `first`, and at most `most`. A worker's items have
@@ -53,7 +58,7 @@ static double solve_knapsack(int32_t count, item *items, double wanted, const in
         if (most_updates(count, items, middle) < wanted) low = middle;
         else high = middle;
     }
-    return low * (1.0 - 1e-13 - 4e-16 * count);
+    return exact_or_zero(low * (1.0 - 1e-13 - 4e-16 * count));
 }
 
 hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel, double *bounds)
@@ -76,14 +81,14 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
     int32_t count = 0;
     for (int32_t i = 0; i < p; i++) {
         if (star->memory[i] < 3) continue; /* an update needs a block of A, of B and of C */
-        items[count++] = (item){.cost = star->link_costs[i] * once,
+        items[count++] = (item){.cost = exact_or_zero(star->link_costs[i] * once),
                                 .most = INFINITY,
                                 .cycle_time = star->cycle_times[i]};
         fastest = fmin(fastest, star->cycle_times[i]);
     }
     for (int32_t k = 0; k < count; k++) speed += fastest / items[k].cycle_time;
     bounds[HS_STAR_WORK] =
-        count ? updates * fastest / speed * (1.0 - 4e-16 * (count + 4)) : INFINITY;
+        count ? exact_or_zero(updates * fastest / speed * (1.0 - 4e-16 * (count + 4))) : INFINITY;
     bounds[HS_STAR_TRAFFIC] = solve_knapsack(count, items, updates, cancel);
 
     for (int32_t loomis = 0; loomis < 2; loomis++) {
@@ -94,12 +99,13 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
             const double c = star->link_costs[i];
             const double reuse = loomis ? sqrt(27.0 / (8.0 * m)) : 2.0 / sqrt(m) + 1.0 / t;
             const double unpaid = loomis ? m : 2.0 * m;
-            /* beyond so many updates, the theorem requires more traffic */
+            /* up to so many updates the traffic of HS_STAR_TRAFFIC is larger, beyond that of the
+             * theorem */
             const double bend = reuse > once ? unpaid / (reuse - once) : INFINITY;
-            items[count++] =
-                (item){.cost = c * once, .most = bend, .cycle_time = star->cycle_times[i]};
+            items[count++] = (item){
+                .cost = exact_or_zero(c * once), .most = bend, .cycle_time = star->cycle_times[i]};
             if (bend < INFINITY)
-                items[count++] = (item){.cost = c * reuse,
+                items[count++] = (item){.cost = exact_or_zero(c * reuse),
                                         .first = bend,
                                         .most = INFINITY,
                                         .cycle_time = star->cycle_times[i]};
@@ -115,7 +121,7 @@ hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
             if (side == 0.0) continue;
             const double blocks =
                 1.0 / fmin(side, r) + 1.0 / fmin(side, s) + (with_c ? 2.0 / t : 0.0);
-            items[count++] = (item){.cost = star->link_costs[i] * blocks,
+            items[count++] = (item){.cost = exact_or_zero(star->link_costs[i] * blocks),
                                     .most = INFINITY,
                                     .cycle_time = star->cycle_times[i]};
         }
@@ -139,6 +145,7 @@ hs_status hs_star_certificate(const hs_star *star, double makespan, const int *c
     if (!certificate) return HS_ERROR_VALUE;
     const hs_status status = hs_star_bounds(star, HS_STAR_DOUBLE, cancel, bounds);
     if (status) return status;
-    return hs_certificate_of("makespan", HS_MINIMISED, makespan, hs__star_bound(bounds),
-                             certificate);
+    const double bound = hs__star_bound(bounds);
+    if (makespan < bound * (1.0 - HS_EQUAL)) return HS_ERROR_VALUE;
+    return hs_certificate_of("makespan", HS_MINIMISED, makespan, bound, certificate);
 }

@@ -225,9 +225,9 @@ static hs_status search_share(const planning *x, const step *at, int64_t own, do
 static hs_status may_share_nothing(const planning *x, const step *at, double wait, bool *may)
 {
     const hs_star star = hs__star_lu_product(x->lu, at->width, at->k, 0, x->memory);
-    hs_certificate proof;
-    const hs_status status = hs_star_certificate(&star, wait, x->cancel, &proof);
-    if (status == HS_OK) *may = proof.bound + at->factor < wait;
+    double bounds[HS_STAR_BOUNDS];
+    const hs_status status = hs_star_bounds(&star, HS_STAR_DOUBLE, x->cancel, bounds);
+    if (status == HS_OK) *may = hs__star_bound(bounds) + at->factor < wait;
     return status;
 }
 

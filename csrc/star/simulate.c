@@ -29,7 +29,8 @@ static void set_idle(hs__port *port, int32_t i, double link_cost, double cycle_t
 {
     port->states[i] =
         (hs__worker_state){.link_cost = link_cost, .cycle_time = cycle_time, .chunk = -1};
-    port->results.place[i] = port->demand.place[i] = -1;
+    port->results.place[i] = -1;
+    port->demand.place[i] = -1;
 }
 
 hs_status hs__port_open(hs__port *port, const hs_star *star, int32_t p, int32_t eager,
@@ -86,17 +87,22 @@ hs_status hs__port_list(hs__port *port, int64_t count, const hs_star_chunk *chun
     }
     for (int32_t i = 0; i < port->p; i++)
         set_idle(port, i, port->states[i].link_cost, port->states[i].cycle_time);
-    port->results.size = port->demand.size = 0;
+    port->results.size = 0;
+    port->demand.size = 0;
     port->list = chunks;
     port->chunk_count = count;
-    port->message_count = port->next_look = 0;
-    port->now = port->coming = 0.0;
+    port->message_count = 0;
+    port->next_look = 0;
+    port->now = 0.0;
+    port->coming = 0.0;
     for (int64_t k = count; k-- > 0;) {
         hs__worker_state *state = &port->states[chunks[k].worker];
         port->next[k] = state->chunk;
         state->chunk = k;
         set_traffic(port, state, &chunks[k]);
-        state->panels += 1 + (state->length - 1) / state->deep;
+        if (__builtin_add_overflow(state->panels, 1 + (state->length - 1) / state->deep,
+                                   &state->panels))
+            return HS_ERROR_VALUE;
         state->rest += state->work * (double)state->length * state->cycle_time;
         const int64_t often = state->length / state->every;
         const double passing =
@@ -177,8 +183,8 @@ static int take_chunk(hs__port *port, int32_t i)
     return 1;
 }
 
-/* Returns whether the worker's next chunk is loaded ahead of the result of the chunk with all
- * panels sent. */
+/* All panels of the worker's chunk have been sent. Returns whether its next chunk is loaded before
+ * the result of this chunk goes back. */
 static int goes_ahead(const hs__port *port, const hs__worker_state *state)
 {
     if (!port->list) return port->deals_ahead && (state->breadth || (state->side && port->left));
@@ -186,8 +192,8 @@ static int goes_ahead(const hs__port *port, const hs__worker_state *state)
     return next >= 0 && port->list[next].ahead;
 }
 
-/* Determines the message that follows in a chunk. A pending result waits until the panels that
- * find room at once have been sent. */
+/* Determines the message that follows in a chunk. A pending result goes after as many panels
+ * of the new chunk as it has buffers for at once. */
 static void find_next_message(hs__port *port, int32_t i)
 {
     hs__worker_state *state = &port->states[i];
@@ -246,8 +252,9 @@ static void send_result(hs__worker_state *state, hs_star_message *message)
     } else {
         state->returned = state->length;
     }
-    message->end = message->compute_start = message->compute_end =
-        message->start + blocks * state->link_cost;
+    message->end = message->start + blocks * state->link_cost;
+    message->compute_start = message->end;
+    message->compute_end = message->end;
     state->released = message->end;
 }
 
@@ -255,11 +262,17 @@ static void send_result(hs__worker_state *state, hs_star_message *message)
  * new panels use the buffers that these panels release. */
 static void send_load(hs__worker_state *state, int32_t buffers_before, hs_star_message *message)
 {
-    message->end = message->compute_start = message->compute_end =
-        message->start + state->held * state->link_cost;
-    if (!(state->pending > 0.0)) state->before = state->last = message->end;
-    else if (buffers_before != 2) state->before = state->last;
-    state->sent = state->returned = 0;
+    message->end = message->start + state->held * state->link_cost;
+    message->compute_start = message->end;
+    message->compute_end = message->end;
+    if (!(state->pending > 0.0)) {
+        state->last = message->end;
+        state->before = message->end;
+    } else if (buffers_before != 2) {
+        state->before = state->last;
+    }
+    state->sent = 0;
+    state->returned = 0;
     state->released = message->end;
 }
 
@@ -342,7 +355,10 @@ static hs_status serve_panels(hs__port *port, int64_t length, const int32_t *ser
     hs_status status = HS_OK;
     for (int64_t k = 0; k < length && !status; k++) {
         hs__worker_state *state = &port->states[served[k]];
-        if (state->panels == 0) continue;
+        if (state->panels == 0) {
+            if (k % 1024 == 0 && hs__cancelled(port->cancel)) status = HS_ERROR_CANCELLED;
+            continue;
+        }
         for (const int64_t wanted = state->panels - 1; state->panels > wanted;) {
             return_ready(port);
             serve_worker(port, served[k]);

@@ -718,7 +718,7 @@ static hs_status star_bounds(void)
 static hs_status star_certificate(void)
 {
     const hs_star x = STAR;
-    return hs_star_certificate(AT(3, &x), 9, stop, AT(4, &certificate));
+    return hs_star_certificate(AT(3, &x), 9e9, stop, AT(4, &certificate));
 }
 
 static hs_star_decision decisions[4];
@@ -847,7 +847,7 @@ static hs_status matmul_layers(void)
 {
     const hs_matmul x = MATMUL(P);
     hs_layer_sum sum = {AT(7, longs), AT(8, sums[0]), AT(9, sums[1])};
-    return hs_matmul_layers(AT(0, &x), 2, AT(1, slabs), AT(2, boxes), AT(3, reals),
+    return hs_matmul_layers(AT(0, &x), 2, AT(1, slabs), stop, AT(2, boxes), AT(3, reals),
                             AT(4, &one_long), AT(5, &sum), AT(6, &one_int));
 }
 static hs_status matmul_layers_best(void)
@@ -1481,7 +1481,7 @@ static const struct {
     {"hs_matmul_zones", matmul_zones, 6, 0, 0},
     {"hs_matmul_cannon", matmul_cannon, 4, 0, 0},
     {"hs_matmul_triangle", matmul_triangle, 5, 0, 0},
-    {"hs_matmul_layers", matmul_layers, 10, 0, 0},
+    {"hs_matmul_layers", matmul_layers, 10, 0, 1},
     {"hs_matmul_layers_best", matmul_layers_best, 9, 0, 1},
     {"hs_matmul_shared_layers", matmul_shared_layers, 5, 0, 0},
     {"hs_matmul_owners", matmul_owners, 5, 1, 1},

@@ -64,6 +64,9 @@ static void test_two_samples(void)
     after.total[0] = before.total[0];                 /* a cpu without ticks, too */
     hs__cpus mask = mask_of(0, 2);
     CHECK(is_near(hs__free_cpus(&before, &after, &mask, HS__OTHER_USERS), 1.0));
+    before.total[1] = 0; /* a cpu that was offline: its ticks are those since the start */
+    before.busy[1] = 0;
+    CHECK(is_near(hs__free_cpus(&before, &after, &mask, HS__OTHER_USERS), 2.0));
     free(mask.set);
 }
 

@@ -576,6 +576,16 @@ static void toured(void)
         makespan_of(&r, p, ring, &length);
         CHECK(is_near(length, 2 * p * sin(3.14159265358979 / p)));
         CHECK(ring[0] == 0 && ring[1] < ring[p - 1] && state != 1 - (p < 8));
+        /* a missing link in the first ring, which the shortest one does not have */
+        const int32_t apart = abs(at[0] - at[1]);
+        if (apart == 1 || apart == p - 1) continue;
+        links[1] = 1e15;
+        links[p] = 1e15;
+        for (int32_t i = 0; i < p; i++) ring[i] = i;
+        state = 1;
+        CHECK(hs_ring_tour(&r, 200, NULL, ring, &state) == HS_OK && all_of(p, ring));
+        makespan_of(&r, p, ring, &length);
+        CHECK(is_near(length, 2 * p * sin(3.14159265358979 / p)));
     }
 }
 

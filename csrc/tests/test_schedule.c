@@ -141,7 +141,7 @@ static void test_layers(void)
     };
     hs_matmul x = product_of(5, 3, 5, 3);
     x.update = 2.0;
-    CHECK(hs_matmul_layers(&x, 4, given, boxes, sent, &count, &sum, &layered) == HS_OK);
+    CHECK(hs_matmul_layers(&x, 4, given, NULL, boxes, sent, &count, &sum, &layered) == HS_OK);
     CHECK(count == 3 && layered == 1 && covers(&x, HS_TRIANGLE_NONE));
     CHECK(sent[0] == 16.0 && sent[1] == 16.0 && sent[2] == 8.0);
     /* speeds 1 and 1/4: 4 and 1 rows, each with 3 elements of the other layer */
@@ -149,23 +149,26 @@ static void test_layers(void)
     CHECK(sum_sent[0] == 12.0 && sum_sent[1] == 0.0 && sum_sent[2] == 3.0);
     CHECK(sum_flops[0] == 12.0 && sum_flops[1] == 0.0 && sum_flops[2] == 3.0);
     x.update = 8.0;
-    CHECK(hs_matmul_layers(&x, 4, given, boxes, sent, &count, &sum, &layered) == HS_OK);
+    CHECK(hs_matmul_layers(&x, 4, given, NULL, boxes, sent, &count, &sum, &layered) == HS_OK);
     CHECK(sum_flops[0] == 24.0);
-    CHECK(hs_matmul_layers(&x, 1, given, boxes, sent, &count, &sum, &layered) == HS_OK &&
+    CHECK(hs_matmul_layers(&x, 1, given, NULL, boxes, sent, &count, &sum, &layered) == HS_OK &&
           count == 1 && !layered);
-    CHECK(hs_matmul_layers(&x, 0, NULL, NULL, NULL, &count, &sum, &layered) == HS_OK && !count);
+    CHECK(hs_matmul_layers(&x, 0, NULL, NULL, NULL, NULL, &count, &sum, &layered) == HS_OK &&
+          !count);
     hs_box other[] = {given[0], given[1], given[2], given[3]};
     /* the layer of worker 2 is the rectangle around its boxes: the last row, and two columns */
     other[1] = (hs_box){.worker = 2, .row = 4, .depth = 2, .height = 1, .width = 1, .length = 2};
     other[3] =
         (hs_box){.worker = 2, .row = 4, .col = 1, .depth = 4, .height = 1, .width = 1, .length = 1};
-    CHECK(hs_matmul_layers(&x, 4, other, boxes, sent, &count, &sum, &layered) == HS_OK);
+    CHECK(hs_matmul_layers(&x, 4, other, NULL, boxes, sent, &count, &sum, &layered) == HS_OK);
     CHECK(count == 3 && sum_sent[0] == 0.0 && sum_sent[2] == 3.0);
     CHECK(sum_flops[0] == 0.0 && sum_flops[2] == 4.0); /* two complex additions */
     other[3].height = -1;
-    CHECK(hs_matmul_layers(&x, 4, other, boxes, sent, &count, &sum, &layered) == HS_ERROR_VALUE);
+    CHECK(hs_matmul_layers(&x, 4, other, NULL, boxes, sent, &count, &sum, &layered) ==
+          HS_ERROR_VALUE);
     count = -1;
-    CHECK_SCARCE(hs_matmul_layers(&x, 4, given, boxes, sent, &count, &sum, &layered), count == -1);
+    CHECK_SCARCE(hs_matmul_layers(&x, 4, given, NULL, boxes, sent, &count, &sum, &layered),
+                 count == -1);
     CHECK(hs_matmul_shared_layers(&x, &sum) == HS_OK);
     CHECK(rows[3] == 5 && sum_sent[0] == 0.0 && sum_flops[0] == 2.0 * 2 * 3 * (double)rows[1]);
     rows[0] = -1;
@@ -194,7 +197,7 @@ static void test_best_layers(void)
         const double best = makespan_of(&x);
         /* no worse than worker 0 alone, which is the fastest if messages are free */
         const hs_box alone = {.height = x.m, .width = x.n, .length = x.k};
-        CHECK(hs_matmul_layers(&x, 1, &alone, boxes, sent, &count, &sum, &layered) == HS_OK);
+        CHECK(hs_matmul_layers(&x, 1, &alone, NULL, boxes, sent, &count, &sum, &layered) == HS_OK);
         if (!x.link_costs) CHECK(best <= makespan_of(&x) * (1 + 1e-12));
     }
     const hs_matmul x = product_of(3, 3, 40, P);
@@ -386,7 +389,7 @@ static void test_sum(void)
     hs_matmul x = product_of(3, 1, 2, 2);
     x.link_costs = costs;
     x.update = 2.0;
-    CHECK(hs_matmul_layers(&x, 2, given, boxes, sent, &count, &sum, &layered) == HS_OK);
+    CHECK(hs_matmul_layers(&x, 2, given, NULL, boxes, sent, &count, &sum, &layered) == HS_OK);
     CHECK(layered && rows[1] == 2 && sum_sent[0] == 2 && sum_flops[1] == 1);
     const hs_matmul_plan plan = {.count = 2, .boxes = boxes, .sent = sent, .sum = &sum};
     hs_schedule found = {.sum_receive = part};

@@ -1,5 +1,6 @@
 /* Products on a star: the values of the spec, schedules judged by the model alone, replay, bounds,
  * refusals. */
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -414,6 +415,43 @@ static void overlapped(void)
     }
 }
 
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+/* The makespan of one chunk of r x s blocks on one worker. */
+static double makespan_of_chunk(const hs_star *star, int32_t held)
+{
+    const hs_star_chunk chunk = {
+        .held = held, .buffers = 2, .height = star->r, .width = star->s, .depth = 1};
+    int64_t count;
+    double makespan = NAN;
+    CHECK(hs_star_simulate(star, 1, &chunk, HS_STAR_DEMAND, 0, NULL, 0, NULL, NULL, &count,
+                           &makespan) == HS_OK);
+    return makespan;
+}
+
+/* In the smallest numbers there are, products round up, but a bound must not. And chunks that leave
+ * out a part of C may end before the bound: they are no plan. */
+static void certificates(void)
+{
+    const double least[] = {DBL_TRUE_MIN};
+    const double one[] = {1};
+    const int64_t memory[] = {1000};
+    hs_certificate c;
+    const hs_star tiny = {1, 16, 4, 1, least, least, memory};
+    const double best = makespan_of_chunk(&tiny, HS_STAR_HOLD_A);
+    double bounds[HS_STAR_BOUNDS];
+    CHECK(hs_star_bounds(&tiny, HS_STAR_DOUBLE, NULL, bounds) == HS_OK);
+    for (int k = 0; k < HS_STAR_BOUNDS; k++) CHECK(bounds[k] <= best);
+    const double other = makespan_of_chunk(&tiny, HS_STAR_HOLD_C);
+    CHECK(other > best && hs_star_certificate(&tiny, other, NULL, &c) == HS_OK && !c.optimal);
+
+    const hs_star whole = {4, 4, 4, 1, one, one, memory};
+    const hs_star part = {1, 1, 4, 1, one, one, memory};
+    const double early = makespan_of_chunk(&part, HS_STAR_HOLD_C);
+    CHECK(hs_star_certificate(&whole, early, NULL, &c) == HS_ERROR_VALUE);
+    CHECK(hs_star_certificate(&whole, 0, NULL, &c) == HS_ERROR_VALUE);
+}
+
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refusals(void)
@@ -576,6 +614,7 @@ int main(void)
     cancelling();
     ahead();
     overlapped();
+    certificates();
     refusals();
     out_of_memory();
     return check_result();

@@ -134,7 +134,7 @@ static double read_number(const char *root, const char *directory, const char *n
     return first;
 }
 
-/* Returns the quota of one group in cpus; infinite for "max", -1, and what is not there. */
+/* Returns the quota of one group in cpus; infinite for "max", for -1 and if a file is missing. */
 static double quota_of(const char *root, const char *directory, int version)
 {
     double period = 0.0;
@@ -280,9 +280,9 @@ static const double least_window = 0.1, sample_every = 0.05, quota_every = 1.0;
  * interrupt it. */
 static const double times_cost = 200.0;
 
-/* Makes this thread the only one that uses the samples. A process that was forked while another
- * thread had them takes them over. */
-static int take(hs__load *load, int process)
+/* Locks the samples for this thread, without waiting. A forked child also gets the lock if a thread
+ * of its parent held it during the fork. */
+static int lock_samples(hs__load *load, int process)
 {
     int owner = 0;
     if (atomic_compare_exchange_strong(&load->owner, &owner, process)) return 1;
@@ -314,8 +314,8 @@ static void read_quota(hs__load *load, double time)
 static double free_of_samples(const hs__load *load, const hs__cpus *mask, hs__users users,
                               double unknown)
 {
-    const int32_t last = load->count - 1;
-    for (int32_t i = last - 1; i >= 0 && i > last - HS__LOAD_SAMPLES; i--) {
+    const int64_t last = load->count - 1;
+    for (int64_t i = last - 1; i >= 0 && i > last - HS__LOAD_SAMPLES; i--) {
         const hs__load_sample *before = &load->samples[i % HS__LOAD_SAMPLES];
         const hs__load_sample *after = &load->samples[last % HS__LOAD_SAMPLES];
         if (after->time - before->time >= least_window)
@@ -339,7 +339,7 @@ static void follow_process(hs__load *load, int process)
 void hs__load_start(hs__load *load, double time)
 {
     const int process = (int)getpid();
-    if (!take(load, process)) return;
+    if (!lock_samples(load, process)) return;
     follow_process(load, process);
     if (!load->count) take_sample(load, time);
     atomic_store(&load->owner, 0);
@@ -349,7 +349,7 @@ double hs__load_free(hs__load *load, double time, const hs__cpus *mask, hs__user
                      double unknown)
 {
     const int process = (int)getpid();
-    if (!take(load, process)) return unknown;
+    if (!lock_samples(load, process)) return unknown;
     follow_process(load, process);
     if (time >= load->next_sample) take_sample(load, time);
     const double found = free_of_samples(load, mask, users, unknown);
@@ -361,7 +361,7 @@ double hs__load_quota(hs__load *load, double time)
 {
     if (time >= atomic_load_explicit(&load->next_quota, memory_order_relaxed)) {
         const int process = (int)getpid();
-        if (take(load, process)) {
+        if (lock_samples(load, process)) {
             follow_process(load, process);
             read_quota(load, time);
             atomic_store(&load->owner, 0);
@@ -417,8 +417,9 @@ hs__load *hs__machine_load(void)
 
 double hs_cpu_quota(void) { return hs__load_quota(hs__machine_load(), hs_clock()); }
 
-/* A burst of more threads than the quota has cpus ends in a wait until the period is over, so
- * another worker for a small fraction of a cpu gains little and costs evenness. */
+/* If more threads run than the quota has cpus, all of them are throttled until the period of the
+ * quota ends. An additional worker for a small fraction of a cpu therefore gains little and makes
+ * times less even. */
 int32_t hs_workers_for_quota(double quota)
 {
     if (!(quota > 1.0)) return 1;
@@ -433,7 +434,7 @@ double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after
     const int32_t cpus = before->cpus < after->cpus ? before->cpus : after->cpus;
     double busy = 0.0;
     for (int32_t cpu = 0; cpu < cpus && cpu < hs__cpus_end(mask); cpu++) {
-        if (!hs__cpus_have(mask, cpu)) continue;
+        if (!hs__cpus_have(mask, cpu) || !before->total[cpu] || !after->total[cpu]) continue;
         /* The system's count of idle ticks may go back a little. */
         const int32_t total = (int32_t)(after->total[cpu] - before->total[cpu]);
         const int32_t work = (int32_t)(after->busy[cpu] - before->busy[cpu]);

@@ -1,8 +1,8 @@
 /* How much of the machine other programs leave to this process: free cpus and CPU quotas, as Linux
  * tells them in /proc and /sys. On other systems all cpus are free.
  *
- * No function waits or allocates memory. They may be called from any thread, from a signal handler,
- * and in a forked child. */
+ * No function waits or allocates memory. They may be called from any thread, in a forked child, and
+ * from a signal handler with 16 KB of stack; they may change errno. */
 #ifndef HS_THREADS_LOAD_H
 #define HS_THREADS_LOAD_H
 
@@ -18,20 +18,21 @@ enum { HS__LOAD_CPUS = 1024, HS__LOAD_SAMPLES = 4 };
 typedef struct hs__load_sample {
     double time;                   /* hs_clock */
     double own;                    /* CPU time that this process has had, in seconds */
-    int32_t cpus;                  /* numbers of all cpus in the sample are below */
+    int32_t cpus;                  /* the sample has cpus 0 .. cpus - 1 */
     uint32_t busy[HS__LOAD_CPUS];  /* [cpus] ticks with work, or stolen by the hypervisor */
-    uint32_t total[HS__LOAD_CPUS]; /* [cpus] all ticks; 0: the system does not tell this cpu's */
+    uint32_t total[HS__LOAD_CPUS]; /* [cpus] all ticks; 0: unknown */
 } hs__load_sample;
 
-/* Takes a sample. Returns 0 if the system does not tell.
+/* Takes a sample. Returns 0 if /proc/stat cannot be read.
  *   root  the folder with proc, and sys: "" for this machine, others for tests */
 int hs__take_load_sample(const char *root, double time, hs__load_sample *sample);
 
-/* Who used the cpus: all programs, or all but this process. */
+/* Whose use of the cpus counts: that of all programs, or of all but this process. */
 typedef enum hs__users { HS__ALL_USERS = 0, HS__OTHER_USERS } hs__users;
 
 /* Returns how many cpus of the mask these users left free between two samples, from 0 to the number
- * of cpus. */
+ * of cpus. Cpus without ticks in a sample count as free. With HS__OTHER_USERS the result is too large
+ * if threads of this process run outside the mask. */
 double hs__free_cpus(const hs__load_sample *before, const hs__load_sample *after,
                      const hs__cpus *mask, hs__users users);
 
@@ -44,7 +45,7 @@ typedef struct hs__load {
     const char *root;
     atomic_int owner; /* the process with a thread that takes a sample now; 0: none does */
     int process;      /* that took the samples */
-    int32_t count;    /* of samples taken so far; sample i is in place i % HS__LOAD_SAMPLES */
+    int64_t count;    /* of samples taken so far; sample i is in place i % HS__LOAD_SAMPLES */
     hs__load_sample samples[HS__LOAD_SAMPLES];
     double next_sample;        /* not before this time */
     _Atomic double next_quota; /* the same */

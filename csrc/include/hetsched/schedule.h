@@ -129,8 +129,8 @@ typedef struct hs_layer_sum {
  *   layered  out: 1 if some box has a depth > 0
  * Time O(count + p^2), memory O(count + p). */
 HS_API hs_status hs_matmul_layers(const hs_matmul *product, int64_t count, const hs_box *given,
-                                  hs_box *boxes, double *sent, int64_t *box_count,
-                                  hs_layer_sum *sum, int32_t *layered);
+                                  const int *cancel, hs_box *boxes, double *sent,
+                                  int64_t *box_count, hs_layer_sum *sum, int32_t *layered);
 
 /* Divides the inner dimension into layers for the workers. A heuristic: for q = 1 .. p (for q = p
  * alone if p > HS_MATMUL_FEW), the q workers with the least time for a layer and its transfer divide

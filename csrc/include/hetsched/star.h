@@ -162,8 +162,8 @@ typedef enum hs_star_order {
  *             panels
  *   messages  [*message_count] out: the log of the port, as long as hs_star_message_count says; or
  *             NULL. Undefined on failure
- * Times are exact where doubles are. Time O(1) per message, O(log p) with HS_STAR_DEMAND; memory
- * O(p + count). */
+ * Times are exact where doubles are. Time O(log p) per message, O(p) with HS_STAR_STARVING and
+ * HS_STAR_LAGGING; memory O(p + count). */
 HS_API hs_status hs_star_simulate(const hs_star *star, int64_t count, const hs_star_chunk *chunks,
                                   int32_t order, int64_t length, const int32_t *served,
                                   int32_t eager, const int *cancel, hs_star_message *messages,
@@ -345,8 +345,9 @@ enum {
 HS_API hs_status hs_star_bounds(const hs_star *star, int32_t layout, const int *cancel,
                                 double *bounds);
 
-/* Certificate of a plan that takes `makespan`, as hs_star_plan, hs_star_search or hs_star_simulate
- * returns it; the bound is the largest of those that hold for every plan. */
+/* Certificate of a plan that takes `makespan`, as hs_star_plan or hs_star_search returns it, or
+ * hs_star_simulate for chunks that cover C. The bound is the largest of those that hold for every
+ * plan. HS_ERROR_VALUE for a makespan below it. */
 HS_API hs_status hs_star_certificate(const hs_star *star, double makespan, const int *cancel,
                                      hs_certificate *certificate);
 
