@@ -316,6 +316,21 @@ class Plan(Frozen, Drawn):
             raise self._overflow()
         content["asked"] = self.asked or self.method
         self._check()
+        self._require_possible_bound()
+
+    def _require_possible_bound(self) -> None:
+        """Raise ValueError if the value is better than the bound, or not optimal as it claims."""
+        value, bound = self.value, self.bound
+        low, high = (bound, value) if self.sense == "min" else (value, bound)
+        if low > high + 1e-9 * abs(high):
+            side = "at most" if self.sense == "min" else "at least"
+            raise ValueError(
+                f"bound must be {side} the {self._value}, {value:.6g}, got {bound:.6g}"
+            )
+        if self.optimal and high - low > 1e-9 * abs(high):
+            raise ValueError(
+                f"optimal must be False: the {self._value} is {value:.6g}, the bound {bound:.6g}"
+            )
 
     def _overflow(self) -> ValueError:
         """The error for an infinite value or bound."""
@@ -368,8 +383,8 @@ class Plan(Frozen, Drawn):
         return self._steps(undisturbed)
 
     def _steps(self, finish: Finish) -> list[Step]:
-        """The schedule if workers finish at these times. Kinds of plans that do not have it have
-        `steps`, and their speeds cannot change meanwhile."""
+        """The schedule, in which `finish` gives the end of each computation. A kind of plan that
+        overrides `steps` instead cannot be simulated with drift."""
         raise TypeError(f"a {type(self).__name__} cannot be simulated: it has no cycle-times")
 
     def on(self, platform: Platform | ArrayLike) -> Plan:
@@ -381,10 +396,9 @@ class Plan(Frozen, Drawn):
         Parameters
         ----------
         platform : Platform or (p,) array_like
-            A platform with as many workers, and with links if the plan has messages; or cycle-times
-            alone. Times of
-            messages that were given to the planner directly (`send`, `receive` and `link_cost`)
-            stay the same.
+            A platform with as many workers, with links if the plan has messages; or cycle-times
+            alone. Message times that were given to the planner directly (`send`, `receive` and
+            `link_cost`) stay the same.
 
         Raises
         ------
@@ -412,8 +426,8 @@ class Plan(Frozen, Drawn):
     def _rows(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """Names and cycle-times of the rows of a trace.
 
-        They are the workers, equal ones if the plan has no cycle-times, and others that `steps`
-        numbers after them.
+        One row for each worker, then the further rows that `steps` numbers after the workers.
+        Without cycle-times all workers count as equally fast.
         """
         return self.names, getattr(self, "cycle_times", np.ones(len(self.names)))
 
@@ -464,11 +478,11 @@ class Plan(Frozen, Drawn):
         """Largest time that a worker computes / time of all work divided perfectly over all
         workers; 1.0 is perfect balance.
 
-        TypeError if the plan has no cycle-times.
+        TypeError if the plan has no cycle-times, and for a stack of plans.
         """
         busy = self._busy()
         if busy is None:
-            raise TypeError(f"a {type(self).__name__} has no cycle-times")
+            raise TypeError(f"the imbalance of a {type(self).__name__} is not defined")
         speeds = relative_speeds(self.cycle_times)  # type: ignore[attr-defined]
         work = float((speeds * busy).sum())
         return float(busy.max()) * float(speeds.sum()) / work if work > 0.0 else 1.0
@@ -539,17 +553,17 @@ class Plan(Frozen, Drawn):
             raise ValueError(
                 f"content must be a table of names and values, got {schema.shown(content)}"
             )
-        name = content.get("type")
-        if not isinstance(name, str) or name not in KINDS:
-            raise ValueError(
-                f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}"
-            )
         for key, wanted in FORMAT.items():
             if type(found := content.get(key, wanted)) is not type(wanted) or found != wanted:
                 raise ValueError(
                     f"content[{key!r}] must be {wanted!r}, got {schema.shown(found)}: "
                     "not a hetsched plan file, or written by a newer hetsched"
                 )
+        name = content.get("type")
+        if not isinstance(name, str) or name not in KINDS:
+            raise ValueError(
+                f"content['type'] must be one of {', '.join(KINDS)}, got {schema.shown(name)}"
+            )
         kind: type[Self] = getattr(import_module(f"hetsched.{KINDS[name]}"), name)
         if not issubclass(kind, cls):
             raise ValueError(
@@ -710,8 +724,8 @@ def simulate(
         the platform. Times increase, in the plan's unit of time. Each worker does the same work in
         the same order, and messages take as long as planned. For plans from `distribute`,
         `distribute_profile`, `divisible_load`, `lu_grid`, `lu_pattern`, `max_tasks`, `min_time`,
-        `partition`, `cuboids`, `dynamic_product`, `slice_ring`, and for boxes of `Pool.plan` and
-        `plan_matmul`.
+        `partition`, `partition_profile`, `cuboids`, `dynamic_product`, `slice_ring`, and for boxes
+        of `Pool.plan` and `plan_matmul`.
 
     Returns
     -------
@@ -745,7 +759,8 @@ def simulate(
     else:
         if type(plan)._steps is Plan._steps:
             raise TypeError(
-                f"drift is not for a {type(plan).__name__}: simulate lists the plans that it is for"
+                f"drift cannot be simulated for a {type(plan).__name__}; the documentation of"
+                " simulate lists the plans for which it can"
             )
         changes = changes_of(drift, len(times), plan.unit)
         work = np.zeros(len(times))

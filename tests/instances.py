@@ -3,6 +3,7 @@ links, wide spreads."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,13 @@ from hetsched.planners.partition import METHODS as PARTITIONS
 from hetsched.planners.stencil import Members
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def forged(plan: Any, **changes: Any) -> Any:
+    """A copy of a plan with other fields, which nothing has checked."""
+    other = copy.copy(plan)
+    other.__dict__.update(changes)
+    return other
 
 
 def size(rng: np.random.Generator, most: int) -> int:

@@ -270,7 +270,7 @@ def test_imbalance_is_the_largest_time_over_the_balanced_time():
     assert hs.distribute(1, [1e-320, 5e-324, 5e-324]).imbalance >= 1.0  # not normal numbers
     product = hs.plan_matmul(300, 200, 100, hs.Platform.star([1, 2]), method="rows")
     assert product.imbalance == pytest.approx(product.makespan / product.lower_bound)
-    with pytest.raises(TypeError, match="has no cycle-times"):
+    with pytest.raises(TypeError, match="the imbalance of a DistributionStack is not defined"):
         hs.distribute([4, 5], [[1, 2], [1, 2]]).imbalance  # noqa: B018
 
 
@@ -299,6 +299,21 @@ def test_asked(plan):
     if type(plan).__name__ in ("LuGrid", "StarPlan", "MaxTasks", "MinTime", "DivisibleLoad"):
         assert plan.asked == "best" != plan.method
     assert plan.unit is None or isinstance(plan.unit, hs.Unit)
+
+
+def test_a_certificate_that_cannot_be_true():
+    content = hs.distribute(10, cycle_times=[3, 5, 8]).to_dict()
+    for changes, words in (
+        ({"bound": 1.0}, "optimal must be False: the makespan is 16, the bound 1"),
+        ({"bound": 1e9}, "bound must be at most the makespan, 16, got 1e"),
+        ({"bound": 1e9, "optimal": False}, "bound must be at most the makespan"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hs.Plan.from_dict({**content, **changes})
+    assert hs.Plan.from_dict({**content, "bound": 15.0, "optimal": False}).gap > 0
+    most = hs.max_tasks(20, [1.0, 2.0], send=1.0)
+    with pytest.raises(ValueError, match="bound must be at least the tasks"):
+        hs.Plan.from_dict({**most.to_dict(), "bound": 1.0, "optimal": False})
 
 
 def test_asked_and_found():

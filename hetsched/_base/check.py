@@ -6,7 +6,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
-from os import PathLike
+from os import PathLike, fsdecode
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
@@ -113,6 +113,17 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
             + (f"; did you mean {likely[0]!r}?" if likely else "")
         )
     return value
+
+
+def path(name: str, value: Any) -> str:
+    """The text of a path, which must not be empty."""
+    try:
+        text = fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a path, got {shown(value)}") from None
+    if not text:
+        raise ValueError(f"{name} must be a path, got {shown(value)}")
+    return text
 
 
 def flag(name: str, value: Any) -> bool:

@@ -15,7 +15,7 @@ class _Later(NamedTuple):
 def later(make: Callable[[], T]) -> T:
     """A placeholder for a field of a `Lazy` class; its value is what make() returns.
 
-    A thread calls make() at most once.
+    Threads that access the field at the same time may each call make(); the first value is kept.
     """
     return cast(T, _Later(make))
 
@@ -45,6 +45,8 @@ class Lazy:
         def __getattr__(self, name: str) -> Any:
             make = self.__dict__.get("_waiting", {}).get(name)
             if make is None:
+                if name in self.__dict__:  # another thread has made it meanwhile
+                    return self.__dict__[name]
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
                 )

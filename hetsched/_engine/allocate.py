@@ -1,4 +1,5 @@
-"""csrc/allocate: counts of one dimension, and the columns and blocks of LU and wavefronts."""
+"""csrc/allocate: counts of one dimension; owners in LU, wavefronts, factorisations and reductions,
+and simulations of these plans."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ def distribute_profile(n: int, times: NDArray[np.float64]) -> tuple[NDArray[np.i
 def _certified(call: Callable[[Any, Any], int], objective: str, long: bool) -> dict[str, Any]:
     """The certificate that call(cancel, certificate) makes.
 
-    Of checked arguments, the engine refuses only a value that overflows. It is infinite here; the
-    plan says so.
+    If the arguments are checked, the only ValueError of the engine is for a value that overflows.
+    It becomes infinity here, and the constructor of the plan raises the error.
     """
     proof = ffi.new("hs_certificate *")
     try:

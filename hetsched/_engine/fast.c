@@ -1,8 +1,8 @@
 /* The fast path from Python for small operands: products that NumPy multiplies, and the operators
  * and ufuncs of hetsched's Array. A call costs a tenth of a microsecond here, where Python's own
  * tests take more than one. The usual case is recognised by types and flags and passed on to NumPy;
- * all other cases are left to the functions in Python. So results without this module are the same,
- * only later. The module does not link the engine. */
+ * all other cases are left to the functions in Python. Without this module results are the same
+ * but take longer. The module does not link the engine. */
 #include <Python.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
@@ -381,7 +381,11 @@ static int is_simple(PyObject *x)
 
 static int is_number(PyObject *x, double value) { return PyFloat_CheckExact(x) && PyFloat_AsDouble(x) == value; }
 
-static int is_one(PyObject *x) { return PyLong_CheckExact(x) && PyLong_AsLong(x) == 1; }
+static int is_one(PyObject *x)
+{
+    int overflow;
+    return PyLong_CheckExact(x) && PyLong_AsLongAndOverflow(x, &overflow) == 1;
+}
 
 /* Returns whether contiguous arrays share memory. */
 static int overlap(PyArrayObject *a, PyArrayObject *b)

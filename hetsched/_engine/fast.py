@@ -26,10 +26,10 @@ def _none(*_: Any) -> None:
     """Return None: take the general path."""
 
 
-#: product(A, B, out, alpha, beta, method, trace, progress, limit[, block, communication]): looks at
-#: the arguments of matmul. If the arrays are plain matrices or vectors and the other arguments have
-#: their defaults, it is A @ B by NumPy, or True for matrices with more than `limit` multiply-adds;
-#: else None.
+#: product(A, B, out, alpha, beta, method, trace, progress, limit[, block, communication]): the
+#: result of numpy.matmul(A, B, out) for small plain operands of one supported dtype, if all
+#: arguments but `out` have their defaults; True for two such matrices with more than `limit`
+#: multiply-adds; else None.
 product: Callable[..., Any] = _none if _fast is None else _fast.product
 #: watch(flag): whether all products of Arrays take the general path, so that they are counted.
 watch: Callable[[bool], None] = _none if _fast is None else _fast.watch

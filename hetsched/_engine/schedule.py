@@ -271,10 +271,13 @@ class Matmul:
     def layers(self, given: NDArray[Any]) -> tuple[Boxes, Sum | None]:
         """Boxes and sum of hs_matmul_layers."""
         boxes, sent, own, found = self._layers(len(given))
-        status = lib.hs_matmul_layers(
-            self._handle, len(given), ffi.from_buffer("hs_box[]", given), *found
+        boxes_given = ffi.from_buffer("hs_box[]", given)
+        cancellable(
+            lambda cancel: lib.hs_matmul_layers(
+                self._handle, len(given), boxes_given, cancel, *found
+            ),
+            self.p > LONG // 20,
         )
-        check_status(status)
         return _cut(boxes, sent, own, *found[2::2])
 
     def _layers(self, room: int) -> tuple[NDArray[Any], NDArray[np.float64], Sum, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.replace import require_replaceable
 from .._engine import kernels
 from ..errors import EmulationWarning
 from ..machine.topology import topology
@@ -50,7 +51,7 @@ def add_parser(commands: Any) -> None:
         "--output",
         default=".",
         metavar="DIR",
-        help="folder for the HTML report (default: the current folder)",
+        help="folder for hetsched-demo.html and hetsched-demo.png (default: the current folder)",
     )
     demo.add_argument(
         "-n",
@@ -68,7 +69,8 @@ def _demo(given: argparse.Namespace) -> None:
 
 
 def run_demo(directory: str | Path, size: int = 3000) -> Path:
-    """Run the demonstration, print its results and write hetsched-demo.html; return the path."""
+    """Run the demonstration, print its results, write hetsched-demo.html and hetsched-demo.png, and
+    return the path of the first."""
     if size < 200:
         raise ValueError(f"size must be at least 200, got {size}")
     # Fail now, and not in the middle of the demonstration.
@@ -81,6 +83,9 @@ def run_demo(directory: str | Path, size: int = 3000) -> Path:
             ) from error
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "hetsched-demo.html"
+    for written in (path, path.with_suffix(".png")):
+        require_replaceable(written)
     report = Report("Matrix products on unequal workers")
     kernel, host = kernels.kernel(), topology()
     report.text(
@@ -91,7 +96,6 @@ def run_demo(directory: str | Path, size: int = 3000) -> Path:
     _digits(report)
     plan, planned, equal = _large(report, size)
     _real_cores(report, size)
-    path = directory / "hetsched-demo.html"
     report.write(path)
     _picture(path.with_suffix(".png"), plan, planned, equal)
     print(f"\nReport with pictures: {path}")
@@ -166,11 +170,18 @@ def _compare(
                 C, planned = pool.run(plan, A, B, trace=True)
                 rows = partition([1.0] * len(pool), "rows", (m, n))
                 D, equal = pool.run(rows, A, B, trace=True)
-        if not caught:
+        late = [warning for warning in caught if issubclass(warning.category, EmulationWarning)]
+        for warning in caught:
+            if warning not in late:
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
+        if not late:
             break
     if slower > 1.0:
         report.text(
-            f"Other programs use the cores: these workers are {slower:g} times slower than planned."
+            "The host could not keep up, so these emulated workers are"
+            f" {slower:g} times slower than in the first attempt."
         )
     worst = max(float(np.abs(X - reference).max()) for X in (C, D)) / float(np.abs(reference).max())
 
@@ -183,16 +194,16 @@ def _compare(
     gain = (
         f"The plan is {equal.makespan / planned.makespan:.2f} times as fast (predicted:"
         f" {_ratio(equal, planned):.2f})."
-        if not caught
+        if not late
         else f"The plan is predicted to be {_ratio(equal, planned):.2f} times as fast."
     )
     report.text(
         f"Equal split on the same workers: predicted {equal.predicted:.4f} s, measured"
         f" {equal.makespan:.4f} s ({_off(equal)}). {gain}"
     )
-    for warning in caught:
+    for warning in late:
         report.text(
-            f"Other programs disturbed this run, so its times say nothing: {warning.message}."
+            f"Other programs disturbed this run, so its times are not reliable: {warning.message}."
         )
     report.text(f"Largest difference from NumPy's result: {worst:.1e} of the largest element.")
     report.picture("Planned split: the part of each worker", plan.plot)

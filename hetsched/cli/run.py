@@ -101,6 +101,11 @@ def _run(given: argparse.Namespace) -> None:
         )
     if given.dtype is not None:
         raise ValueError("--dtype needs --memory")
+    if given.time_scale != 1.0 and not given.emulate:
+        raise ValueError("--time-scale needs --emulate")
+    for option, path in (("--platform", given.platform), ("--trace", given.trace)):
+        if path == "":
+            raise ValueError(f"{option} must be a path, got ''")
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform, which says how fast each worker is")
     inputs = {"A": split_name(given.A)[0], "B": split_name(given.B)[0]}
@@ -142,7 +147,7 @@ def _run(given: argparse.Namespace) -> None:
             )
         else:
             product = pool.matmul(a, b, progress=True)
-        seconds = time.perf_counter() - start
+        seconds = trace.makespan if trace is not None else time.perf_counter() - start
         np.lib.format.write_array(file, product, allow_pickle=False)
         m, n = product.shape
         if planned:
@@ -200,15 +205,17 @@ def _run_files(given: argparse.Namespace) -> None:
 class _PeakMemory:
     """`peak`: most bytes that the process used in the block, beyond its use before the block.
 
-    None if the system does not report it.
+    None if the system does not report it, or does not let the process reset it.
     """
 
     peak: int | None = None
 
     def __enter__(self) -> _PeakMemory:
-        with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # resets the peak
-        self._before = self._read("VmRSS")
+        self._before = None
+        with contextlib.suppress(OSError):
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")  # resets the peak
+            self._before = self._read("VmRSS")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -48,11 +48,13 @@ def class_of(name: str, item: Any) -> str | None:
         If variables of this class are not full matrices of numbers.
     """
     variable, given = _variable_of(item), item.attrs.get("MATLAB_class")
+    if given is not None and np.size(given) != 1:
+        raise TypeError(f"{name}: {variable} has a MATLAB_class that is not one text")
     kind = None if given is None else _text(given)
     if "MATLAB_sparse" in item.attrs:
-        require_numeric(name, variable, f"{kind}, sparse")
+        require_numeric(name, variable, f"{kind or 'unknown'}, sparse")
     if "MATLAB_object_decode" in item.attrs:
-        require_numeric(name, variable, f"{kind}, an object")
+        require_numeric(name, variable, f"{kind or 'unknown'}, an object")
     if kind is not None:
         require_numeric(name, variable, kind)
     return kind
@@ -72,7 +74,11 @@ def require_stored_as(name: str, dataset: Any, kind: str, parts: tuple[np.dtype[
             and parts[0].itemsize == 1
         )
     else:
-        fits = (own.kind != "f" or decode == [0]) and all(np.can_cast(part, own) for part in parts)
+        if own.kind == "f" and decode != [0]:
+            raise TypeError(
+                f"{name}: {_variable_of(dataset)} is of class {kind}, but has a MATLAB_int_decode"
+            )
+        fits = all(np.can_cast(part, own) for part in parts)
     if not fits:
         stored = " and ".join(map(str, parts))
         raise TypeError(

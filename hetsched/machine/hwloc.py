@@ -74,7 +74,7 @@ def lstopo() -> bytes:
     command = [program, "--of", "xml", "--disallowed", "--no-io"]
     try:
         return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=True
         ).stdout
     except (OSError, ValueError, subprocess.SubprocessError):
         return b""

@@ -292,7 +292,8 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
         If the environment variable HETSCHED_TOPOLOGY names such a file, "/" is the machine in the
         file, with the quota, the thread limit and the load of this machine.
     sample : float
-        Seconds for which to measure how busy each cpu is; 0.0 for no measurement.
+        Seconds for which to measure how busy each cpu is; 0.0 for no measurement. Files, and the
+        machine of HETSCHED_TOPOLOGY, have none.
 
     Returns
     -------
@@ -334,9 +335,9 @@ def topology(source: str | os.PathLike[str] = "/", *, sample: float = 0.0) -> To
     True
     """
     sample = check.number("sample", sample, low=0.0)
-    source = os.fspath(source)
-    found = _facts(source, sample)
+    source = check.path("source", source)
     path = os.environ.get(_DESCRIPTION, "") if source == "/" else ""
+    found = _facts(source, 0.0 if path else sample)
     return _topology(sample, **(_as_described(path, found) if path else found))
 
 

@@ -187,7 +187,7 @@ def trace_of(
         kind="real",
         speeds=relative_speeds(plan.cycle_times).tolist(),
         predicted=plan.makespan,
-        ideal=plan.lower_bound,
+        ideal=plan.lower_bound or None,  # a given plan of a stencil has no bound
         clock_error=error,
         received=[each[3] for each in found],
     )

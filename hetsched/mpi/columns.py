@@ -1,4 +1,4 @@
-"""Block columns of a matrix: their owners, the ways of panels, transfers to the ranks and back."""
+"""Block columns of a matrix: owners, routes of panels, transfers to the ranks and back."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Moves:
         await self._send(sent(), SCATTER, 2 * AHEAD)
 
     async def gather(self, local: Array, out: Array | None) -> None:
-        """Collect local of each rank into out at the root, which is stored by columns."""
+        """Collect `local` of each rank into `out` at the root. `out` is stored by columns."""
         if self._loop.rank != self._root:
             blocks = range(len(self._own))
             await self._send(((self._part(local, i).T, self._root) for i in blocks), GATHER)

@@ -1,12 +1,12 @@
 """Iterations of a stencil on the ranks of a communicator, in slices that stay with their ranks.
 
 Each rank holds adjacent columns. Neighbours on the ring exchange d columns, the halos, before d
-steps, so that there is one message in each direction for d steps and not for each. The bytes are
-as for one column in each step. A rank updates its inner columns while the halos travel. The
-columns beside the halos follow in a strip of 3 d columns, of which the middle third is valid: in
-each step the values at the ends of a strip become invalid for one column more. So a member of a
-ring updates 6 d columns besides its slice, which the plan charges as an overhead of each step,
-with the processor time of an exchange.
+steps, so that there is one message in each direction for d steps and not for each. The number of
+bytes is the same as with one column in each step. A rank updates its inner columns while the halos
+travel. The columns beside the halos follow in a strip of 3 d columns, of which the middle third is
+valid: each step makes one more column at each end of a strip invalid. So in each step a member of a
+ring updates 6 d columns besides its slice. The plan charges this, and the processor time of the
+exchanges, as an overhead of each step.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ def stencil(
     rebalance: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1000,
+    done: int = 0,
     pool: Pool | None = None,
     trace: bool = False,
     progress: bool | Progress | None = None,
@@ -131,13 +132,16 @@ def stencil(
     every : int
         >= 1. Steps between two comparisons with the tolerance.
     rebalance : int, optional
-        >= 1. After so many steps each, the columns are divided anew by the measured speeds if that
-        pays, by the rule of `Pool.stencil`.
+        >= 1. Every `rebalance` steps the columns are divided anew for the measured speeds, if that
+        saves more time than it costs (see `Pool.stencil`).
     checkpoint : path, optional
         File of the root, which is replaced after every `checkpoint_every` steps: see
         `load_checkpoint`.
     checkpoint_every : int
         >= 1.
+    done : int
+        >= 0. Number of steps that led to U, as `load_checkpoint` returns it. The checkpoints of
+        this call count from there; nothing else depends on it.
     pool : Pool, optional
         The pool with which this rank computes; see `matmul`.
     trace, progress :
@@ -173,7 +177,7 @@ def stencil(
     >>> U = hs.mpi.stencil(MPI.COMM_WORLD, U, 1000)  # doctest: +SKIP
     """
     call = Call(comm, root, pool, timeout)
-    limits = _Limits(steps, weight, tolerance, every, rebalance, checkpoint, checkpoint_every)
+    limits = _Limits(steps, weight, tolerance, every, rebalance, checkpoint, checkpoint_every, done)
     with call.ranks:
         return _stencil(call, U, plan, platform, limits, trace, progress)
 
@@ -202,22 +206,29 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[NDArray[Any], int]:
     Examples
     --------
     >>> U, done = hs.mpi.load_checkpoint("heat.npz")  # doctest: +SKIP
-    >>> U = hs.mpi.stencil(comm, U, 100_000 - done, checkpoint="heat.npz")  # doctest: +SKIP
+    >>> U = hs.mpi.stencil(  # doctest: +SKIP
+    ...     comm,
+    ...     U if comm.rank == 0 else None,
+    ...     100_000 - done,
+    ...     checkpoint="heat.npz",
+    ...     done=done,
+    ... )
     """
+    path = check.path("path", path)
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
             matrix, done = found["U"], found["steps"]
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(f"{os.fspath(path)} is not a checkpoint of a stencil: {error}") from None
+        raise ValueError(f"{path} is not a checkpoint of a stencil: {error}") from None
     if matrix.ndim != 2 or matrix.size == 0 or matrix.dtype not in DTYPES:
         raise ValueError(
-            f"{os.fspath(path)}: U must be a matrix of float32 or float64, got shape {matrix.shape}"
+            f"{path}: U must be a matrix of float32 or float64, got shape {matrix.shape}"
             f" of {matrix.dtype}"
         )
     if done.shape != () or done.dtype != np.int64 or done < 0:
-        raise ValueError(f"{os.fspath(path)}: steps must be a number >= 0")
+        raise ValueError(f"{path}: steps must be a number >= 0")
     return matrix, int(done)
 
 
@@ -231,23 +242,27 @@ class _Limits(NamedTuple):
     rebalance: int | None
     checkpoint: str | os.PathLike[str] | None
     checkpoint_every: int
+    done: int
 
     def checked(self, dtype: np.dtype[Any], at_root: bool) -> _Limits:
         """The same with checked values. Only the root's path is checked."""
-        if at_root and self.checkpoint is not None:
-            require_replaceable(self.checkpoint)
+        path = None if self.checkpoint is None else check.path("checkpoint", self.checkpoint)
+        if at_root and path is not None:
+            require_replaceable(path)
         return _Limits(
             check.integer("steps", self.steps, low=0, high=2**30 - 1),
             checked_weight(self.weight, dtype),
             None if self.tolerance is None else check.number("tolerance", self.tolerance, low=0.0),
             check.integer("every", self.every, low=1),
             None if self.rebalance is None else check.integer("rebalance", self.rebalance, low=1),
-            self.checkpoint,
+            path,
             check.integer("checkpoint_every", self.checkpoint_every, low=1),
+            check.integer("done", self.done, low=0),
         )
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """First step and end of each stretch, after which something is looked at."""
+        """First step and end of each stretch. A stretch ends where the run compares, rebalances or
+        writes a checkpoint."""
         periods = [
             period
             for period, wanted in (
@@ -289,9 +304,11 @@ def _stencil(
                 if not isinstance(plan, StencilPlan | SliceRing):
                     raise wrong_kind(plan, "one of plan_stencil or slice_ring")
                 require_ranks(plan, ranks.size)
+            if platform is not None and not isinstance(platform, Platform):
+                raise TypeError(f"platform must be a Platform, got {check.shown(platform)}")
             own = limits.checked(dtype, call.at_root)
             mine.extend((matrix, own))
-            same = own._replace(checkpoint="" if own.checkpoint is not None else None)
+            same = own._replace(checkpoint="a path" if own.checkpoint is not None else None)
             wishes = (
                 check.flag("trace", trace),
                 not isinstance(plan, StencilPlan) and (platform is None or ranks.size > 1),
@@ -329,6 +346,7 @@ def _stencil(
 
 
 def _require_same(given: list[_Limits], root: int) -> None:
+    """Raise ValueError unless all ranks give the same. A checkpoint may have other paths."""
     for rank, other in enumerate(given):
         for name, wanted in given[root]._asdict().items():
             if (theirs := getattr(other, name)) != wanted:
@@ -372,6 +390,7 @@ def _measured(
         found = pools.timed(ranks, lambda: sweep(pool, matrix, 0.25, steps, engine.Poll()))
         cores = (time.process_time() - used) / (time.perf_counter() - began)
         flops = FLOPS * inner_rows(rows) * cols * steps
+        # an exchange takes processor time from the update, which runs on `cores` cores
         exchanges = ranks.gather(
             _exchange_time(ranks, shape[0], dtype) / min(max(cores, 0.01), len(pool))
         )
@@ -544,12 +563,12 @@ class _Run:
             done = end
             if self._tell is not None:
                 self._tell(done / limits.steps)
+            if limits.checkpoint is not None and end % limits.checkpoint_every == 0:
+                await self._save(end)
             if limits.tolerance is not None and change <= limits.tolerance:
                 break
             if limits.rebalance and end % limits.rebalance == 0 and end < limits.steps:
                 await self._rebalance(limits.rebalance, end)
-            if limits.checkpoint is not None and end % limits.checkpoint_every == 0:
-                await self._save(end)
         slices = _slices(self._ring, self._counts, self._plan.shape[0])
         if whole is not None:
             await self._collect(whole)
@@ -746,4 +765,4 @@ class _Run:
     def _write(self, matrix: Array, done: int) -> None:
         assert self._limits.checkpoint is not None
         with replace_file(self._limits.checkpoint) as file:
-            np.savez(file, U=matrix, steps=np.int64(done))
+            np.savez(file, U=matrix, steps=np.int64(self._limits.done + done))

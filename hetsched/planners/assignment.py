@@ -48,7 +48,7 @@ class Assignment(Frozen):
     optimal: bool
 
     def __repr__(self) -> str:
-        proof = "optimal" if self.optimal else "optimal up to rounding"
+        proof = "optimal" if self.optimal else "not proven optimal"
         return (
             f"<Assignment: {len(self.rows)} pairs, cost {self.cost:.6g},"
             f" bound {self.bound:.6g}, {proof}>"

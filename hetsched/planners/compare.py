@@ -49,6 +49,9 @@ class Comparison(check.FrozenDict[Partition | PlanStack], DrawnFigure):
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"cannot set {name!r}: results cannot be changed")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete {name!r}: results cannot be changed")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Comparison, (tuple(self.items()), self.skipped)
 
@@ -86,16 +89,16 @@ def compare_partitions(
         See `partition`.
     methods : sequence of str, optional
         Default: all that can plan for so many workers, with these options, in about a second. For a
-        stack of areas: columns and interval.
+        stack of areas: those of columns and interval that take these options.
     shape, cycle_times, speeds :
         See `partition`.
     own : mapping, optional
         Name -> an algorithm of your own: rectangles, as `partition` takes them in `rects`, or a
         function of the (p,) areas, which sum to 1, that returns them. It is called once, or for
         each platform of a stack. Its gap is measured from the lower bound that holds for all
-        methods.
+        methods. Not with `groups`.
     **options
-        See `partition`.
+        See `partition`. `columns` is for the method columns only.
 
     Returns
     -------
@@ -127,26 +130,33 @@ def compare_partitions(
     columns  cost 4.33333  gap 1.67%
     slices   cost 6        gap 40.77%
     """
+    for name, instead in (("method", "methods"), ("rects", "own")):
+        if name in options:
+            raise TypeError(f"{name} is not an option of a comparison: give {instead}")
     given: dict[str, Any] = {"cycle_times": cycle_times, "speeds": speeds, **options}
     if methods is not None:
         wanted = f"some of {', '.join(METHODS)}"
         asked = () if isinstance(methods, str) else check.entries("methods", methods, wanted)
         if not asked or not all(isinstance(method, str) and method in METHODS for method in asked):
             raise ValueError(f"methods must be {wanted}, got {methods!r}")
-    judged = _judged(areas, shape, {} if own is None else own, given)
+    algorithms = _algorithms({} if own is None else own, options)
     if methods is not None:
         found = [(method, partition(areas, method, shape, **given)) for method in asked]
-        return Comparison([*found, *judged])
+        return Comparison([*found, *_judged(areas, shape, algorithms, given)])
+    refused = _refused(options)
     if any(map(check.is_stack, (areas, cycle_times, speeds))):
-        found = [(method, partition(areas, method, shape, **given)) for method in _FAST]
+        chosen = [method for method in _FAST if method not in refused]
+        found = [(method, partition(areas, method, shape, **given)) for method in chosen]
         why = "slow for many platforms, or no better, so only if asked for"
         return Comparison(
-            [*found, *judged], {method: why for method in METHODS if method not in _FAST}
+            [*found, *_judged(areas, shape, algorithms, given)],
+            {m: refused.get(m, why) for m in METHODS if m not in chosen},
         )
     size = int(np.count_nonzero(check.shares("areas", areas, cycle_times, speeds)[0]))
     objective = options.get("objective")
     largest = isinstance(objective, str) and objective == "max"
     skipped = slow_methods(size, shape is not None, options.get("groups") is not None, largest)
+    skipped |= refused
     plans: dict[str, Partition | PlanStack] = {}
     for method in METHODS:
         if method in skipped:
@@ -158,29 +168,51 @@ def compare_partitions(
                 raise
             skipped[method] = str(error)
     return Comparison(
-        [*plans.items(), *judged],
+        [*plans.items(), *_judged(areas, shape, algorithms, given)],
         {method: skipped[method] for method in METHODS if method in skipped},
     )
+
+
+def _refused(options: Mapping[str, Any]) -> dict[str, str]:
+    """The methods that do not take an option, and the reasons."""
+    if options.get("columns") is not None:
+        return {
+            method: "columns is for method columns" for method in METHODS if method != "columns"
+        }
+    if options.get("groups") is not None:
+        return {"columns": "does not take groups"}
+    return {}
+
+
+def _algorithms(own: Any, options: Mapping[str, Any]) -> dict[str, Own]:
+    """The checked argument `own`."""
+    if not isinstance(own, Mapping):
+        raise TypeError(f"own must be a mapping of names, got {type(own).__name__}")
+    for name in own:
+        if not isinstance(name, str) or name in METHODS:
+            raise ValueError(
+                f"own must have names that are not those of methods, got {check.shown(name)}"
+            )
+    if own and options.get("groups") is not None:
+        raise ValueError("own must be given without groups")
+    return dict(own)
 
 
 def _judged(
     areas: Any, shape: tuple[int, int] | None, own: Mapping[str, Own], given: dict[str, Any]
 ) -> list[tuple[str, Partition | PlanStack]]:
     """The certificates of the user's algorithms."""
-    if not isinstance(own, Mapping):
-        raise TypeError(f"own must be a mapping of names, got {type(own).__name__}")
+    given = {name: value for name, value in given.items() if name != "columns"}
     scaled, _ = check.shares("areas", areas, given["cycle_times"], given["speeds"], stacked=True)
     found = []
     for name, algorithm in own.items():
-        if not isinstance(name, str) or name in METHODS:
-            raise ValueError(
-                f"own must have names that are not those of methods, got {check.shown(name)}"
-            )
         rects: Any = algorithm
         if callable(algorithm):
-            rects = _called(algorithm, scaled) if scaled.ndim > 1 else algorithm(scaled.copy())
+            rects = (
+                _called(name, algorithm, scaled) if scaled.ndim > 1 else algorithm(scaled.copy())
+            )
         if rects is None:
-            raise TypeError(f"own[{name!r}] must be rectangles or return them, got None")
+            raise _no_rectangles(name)
         try:
             found.append((name, partition(areas, shape=shape, rects=rects, **given)))
         except (ValueError, TypeError) as error:
@@ -188,15 +220,21 @@ def _judged(
     return found
 
 
+def _no_rectangles(name: str) -> TypeError:
+    return TypeError(f"own[{name!r}] must be rectangles or return them, got None")
+
+
 def _called(
-    algorithm: Callable[[NDArray[np.float64]], ArrayLike], areas: NDArray[np.float64]
+    name: str, algorithm: Callable[[NDArray[np.float64]], ArrayLike], areas: NDArray[np.float64]
 ) -> NDArray[Any]:
     """The rectangles that the user's algorithm makes for each platform of a stack."""
     rows = [algorithm(row.copy()) for row in areas.reshape(-1, areas.shape[-1])]
+    if any(row is None for row in rows):
+        raise _no_rectangles(name)
     try:
         found = np.asarray(rows) if rows else np.empty((0, areas.shape[-1], 4))
     except ValueError:
         raise ValueError(
-            "own must return rectangles of one shape for all platforms of a stack"
+            f"own[{name!r}] must return rectangles of one shape for all platforms of a stack"
         ) from None
     return found.reshape(*areas.shape[:-1], *found.shape[1:])

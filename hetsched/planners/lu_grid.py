@@ -94,8 +94,8 @@ class LuGrid(Plan):
         """(n, p) blocks that each worker updates in each step."""
         n, p = len(self.owner), len(self.names)
         lines = np.arange(n)
-        ring = np.minimum.outer(lines, lines)  # the block is updated in the steps before this one
-        counts = np.bincount((ring * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
+        ends = np.minimum.outer(lines, lines)  # block (i, j) is updated in steps 0 .. min(i, j) - 1
+        counts = np.bincount((ends * p + self.owner).ravel(), minlength=n * p).reshape(n, p)
         return check.frozen(
             np.vstack((np.cumsum(counts[:0:-1], axis=0)[::-1], np.zeros((1, p), np.int64)))
         )
@@ -162,13 +162,13 @@ def lu_grid(
         workers, and block rows within each, by the incremental rule from the last one back.
         "nested": the same at every cut of the best straight cuts. For comparison, "columns" deals
         whole block columns by `lu_pattern`, and "cyclic" is the best block-cyclic q x r grid of all
-        workers, whatever their speeds. "best" is the one of these four with the least cost; of
-        equal ones, the one with less traffic.
+        workers with a finite cycle-time, whatever their speeds. "best" is the one of these four
+        with the least cost; of equal ones, the one with less traffic.
     speeds : (p,) array_like, optional
         1 / cycle_times, given instead of them; 0 is allowed.
     link_cost : float, optional
-        Time to send a block, >= 0. Messages go one after another, and none while a worker computes.
-        Default: only the updates count.
+        Time to send a block, >= 0. Messages are sent one after another and do not overlap with
+        updates. Default: only the updates count.
     owner : (n, n) array_like of int, optional
         The worker of each block. The map is certified as it is; the plan has method "given".
 
@@ -176,8 +176,8 @@ def lu_grid(
     -------
     LuGrid
         lower_bound is the sum of the least costs of the single steps, as if the blocks could be
-        dealt anew before each. With link_cost, it is as if each worker received the sides of a
-        square as large as its part.
+        dealt anew before each. With link_cost, each worker is charged for the two sides of a square
+        with as many blocks as it updates.
 
     Raises
     ------

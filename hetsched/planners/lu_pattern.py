@@ -34,7 +34,7 @@ class LuPattern(Plan):
     cost : float
         Sum of the step costs: the time of all updates.
     period : int or None
-        Block columns in a slice; None if there is only one.
+        Block columns after which the pattern repeats; None if it does not repeat.
     cycle_times : (p,) float64 array
         Time to update one block column; from profiles, the mean time of the updates of each worker.
     times : (n - 1, p) float64 array or None
@@ -66,6 +66,11 @@ class LuPattern(Plan):
         schema.require_able("counts", self.counts, self.cycle_times)
         schema.require_close("cost", self.cost, float(self.step_costs.sum()))
         if self.times is None:
+            updates = self._updates
+            with np.errstate(invalid="ignore"):  # 0 * inf, of workers without updates
+                busy = np.where(updates > 0, updates * self.cycle_times, 0.0)
+            if not np.allclose(self.step_costs, busy.max(axis=1), rtol=1e-9, atol=0.0):
+                raise ValueError("step_costs must be the largest times of the steps")
             return
         if not np.array_equal(self.step_costs, self.times.max(axis=1)):
             raise ValueError("step_costs must be the largest times of the steps")
@@ -145,8 +150,8 @@ def lu_pattern(
         Time of each worker to update one block column, > 0. A worker with an infinite cycle-time
         gets nothing.
     period : int, optional
-        Repeat the pattern of that many block columns. If the first slice is incomplete, it has the
-        end of the pattern. Default: one slice of n. Only for method "pattern".
+        Repeat the pattern of that many block columns. The first repetition may be incomplete; it is
+        then the end of the pattern. Default: no repetition. Only for method "pattern".
     speeds : (p,) array_like, optional
         1 / cycle_times, given instead of them; 0 is allowed.
     method : {"best", "pattern", "cyclic", "contiguous"}
@@ -166,9 +171,10 @@ def lu_pattern(
     -------
     LuPattern
         lower_bound is the sum of the least costs of the single steps, as if the blocks could be
-        dealt anew before each. The pattern of one slice attains it in every step, so it is optimal
-        for any non-negative weights of the steps. With profiles no owners may attain it; the plan
-        is then optimal if all possible numbers of block columns were searched.
+        dealt anew before each. Without `period` the pattern attains it in every step, so it is
+        optimal for any non-negative weights of the steps. With profiles, this bound may be
+        unattainable; the plan is then optimal if all possible numbers of block columns were
+        searched.
 
     Raises
     ------
@@ -220,7 +226,7 @@ def lu_pattern(
                 f'period is for method "pattern" only, got period={period!r} with method {method!r}'
             )
         period = check.integer("period", period, low=1)
-    if owner is not None and (method != "pattern" or period is not None):
+    if owner is not None and (asked != "best" or period is not None):
         raise ValueError("owner must be given without method and period")
     mine = np.empty(n, np.int32)
     if owner is not None:

@@ -51,10 +51,10 @@ def plot_measured(platform: MeasuredPlatform, ax: Axes | None = None) -> Axes:
         Line2D([], [], color="black", ls=_STYLES[i % 4], label=name)
         for i, name in enumerate(dtypes)
     ]
-    shown = platform.names[: len(_MARKS)]
     handles += [
-        Line2D([], [], color="black", ls="", marker=_MARKS[i], ms=4, label=name)
-        for i, name in enumerate(shown)
+        Line2D([], [], color="black", ls="", marker=mark, ms=4, label=", ".join(names))
+        for i, mark in enumerate(_MARKS)
+        if (names := platform.names[i :: len(_MARKS)])
     ]
     handles.append(Line2D([], [], color="black", ls="", marker="x", label="all at once (gemm)"))
     ax.legend(

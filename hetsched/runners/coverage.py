@@ -82,10 +82,15 @@ def _names(tallies: dict[str, Tally]) -> str:
 
 
 class _Call:
-    """A call in progress. `inner`: whether hetsched took a call inside it."""
+    """A call in progress.
+
+    inner : whether hetsched took a call inside it
+    left : names and seconds of the calls inside it that were left to NumPy. They count if `inner`
+    """
 
     def __init__(self) -> None:
         self.taken = self.inner = False
+        self.left: list[tuple[str, float]] = []
 
 
 _open: list[Coverage] = []
@@ -104,11 +109,12 @@ def coverage() -> Iterator[Coverage]:
 
     Notes
     -----
-    The functions counted are `@`, numpy.matmul, dot, inner, outer, tensordot, einsum, kron, cov,
-    corrcoef and the functions of numpy.linalg. Calls on all threads count if one of the arguments
-    is an Array. If a function calls others, such as numpy.linalg.multi_dot, and hetsched takes one
-    of the inner calls, then only the inner calls count. In such a block a small product, which
-    otherwise goes to NumPy at once, takes some microseconds more.
+    The functions counted are `@`, numpy.matmul, dot, vdot, inner, outer, tensordot, einsum, kron,
+    cov, corrcoef and the functions of numpy.linalg. Calls on all threads count if one of the
+    arguments is an Array. If a function calls others, such as numpy.linalg.multi_dot, and hetsched
+    takes one of the inner calls, then only the inner calls count; otherwise only the outer call. In
+    such a block a small product, which otherwise goes to NumPy at once, takes some microseconds
+    more.
 
     Examples
     --------
@@ -155,14 +161,26 @@ def counted(name: str) -> Iterator[None]:
     finally:
         stack.pop()
         seconds = time.perf_counter() - start
-        if stack and (call.taken or call.inner):
-            stack[-1].inner = True
-        if call.taken or not call.inner:
-            with _lock:
-                for seen in _open:
-                    tallies = seen.taken if call.taken else seen.left
-                    calls, before = tallies.get(name, Tally(0, 0.0))
-                    tallies[name] = Tally(calls + 1, before + seconds)
+        if call.taken:
+            _add([(name, seconds)], taken=True)
+            left = []
+        else:
+            left = call.left if call.inner else [(name, seconds)]
+        if stack:
+            stack[-1].inner |= call.taken or call.inner
+            stack[-1].left += left
+        else:
+            _add(left, taken=False)
+
+
+def _add(calls: list[tuple[str, float]], *, taken: bool) -> None:
+    """Add calls to the tallies of all blocks that are open."""
+    with _lock:
+        for seen in _open:
+            tallies = seen.taken if taken else seen.left
+            for name, seconds in calls:
+                count, before = tallies.get(name, Tally(0, 0.0))
+                tallies[name] = Tally(count + 1, before + seconds)
 
 
 def took() -> None:

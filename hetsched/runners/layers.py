@@ -75,7 +75,10 @@ class LayerFiles(Frozen):
     dtype: np.dtype[Any]
 
     def __init__(self, files: Sequence[str | os.PathLike[str]]) -> None:
-        paths = tuple(Path(path) for path in check.entries("files", files, "a sequence of paths"))
+        paths = tuple(
+            Path(check.path(f"files[{i}]", path))
+            for i, path in enumerate(check.entries("files", files, "a sequence of paths"))
+        )
         if not paths:
             raise ValueError("files must name at least one layer, got none")
         first = None
@@ -85,8 +88,12 @@ class LayerFiles(Frozen):
                 raise ValueError(
                     f"files[{i}] ({path}) must be a matrix of numbers, it has dtype {layer.dtype}"
                 )
+            if layer.ndim != 2:
+                raise ValueError(
+                    f"files[{i}] ({path}) must be a matrix, it has shape {layer.shape}"
+                )
             first = layer if first is None else first
-            if layer.ndim != 2 or (layer.shape, layer.dtype) != (first.shape, first.dtype):
+            if (layer.shape, layer.dtype) != (first.shape, first.dtype):
                 raise ValueError(
                     f"files[{i}] ({path}) must be a matrix as the first layer: it is {layer.shape}"
                     f" {layer.dtype}, the first layer is {first.shape} {first.dtype}"
@@ -113,7 +120,10 @@ class LayerFiles(Frozen):
         if rows is not None and not isinstance(rows, slice):
             raise TypeError(f"rows must be a slice, got {rows!r}")
         wanted = slice(None) if rows is None else rows
-        first, last, step = wanted.indices(self.shape[0])
+        try:
+            first, last, step = wanted.indices(self.shape[0])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"rows: {error}") from None
         if step != 1:
             raise ValueError(f"rows must be a slice without a step, got {rows!r}")
         result = np.zeros((max(last - first, 0), self.shape[1]), self.dtype)
@@ -133,6 +143,9 @@ class LayerFiles(Frozen):
 
 def _opened(name: str, path: Path) -> Array:
     require_regular(path, path)
+    with open(path, "rb") as file:
+        if file.read(6) != np.lib.format.MAGIC_PREFIX:
+            raise ValueError(f"{name} ({path}) is not a .npy file")
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
     except OSError:
@@ -171,10 +184,7 @@ def _paths(
     folder: Any, owners: list[int], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> dict[int, Path]:
     """The path of each worker's file; OSError or ValueError if the files cannot be written."""
-    try:
-        where = Path(os.fsdecode(folder))
-    except TypeError:
-        raise TypeError(f"layers must be the path of a folder, got {folder!r:.60}") from None
+    where = Path(check.path("layers", folder))
     if not where.is_dir():
         raise FileNotFoundError(errno.ENOENT, "layers must be a folder that exists", str(where))
     paths = {worker: where / f"layer-{worker}.npy" for worker in owners}

@@ -226,10 +226,10 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         raise TypeError(f"{name} is complex, A and B are {dtype}: it must be real")
     if dtype.kind in "biu":
         return _whole(name, value, dtype)
-    if dtype not in DTYPES:
-        with np.errstate(all="ignore"):
-            return dtype.type(value)
     try:
+        if dtype not in DTYPES:
+            with np.errstate(all="ignore"):
+                return dtype.type(value)
         return complex(value) if dtype.kind == "c" else float(value)  # type: ignore[arg-type]
     except OverflowError:
         raise ValueError(f"{name} is outside the range of {dtype}") from None
@@ -266,7 +266,10 @@ def writable(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str
     if not element_strides(out):
         raise ValueError("out is not aligned to its elements")
     if _overlaps_itself(out):
-        raise ValueError("out overlaps itself: several of its elements share memory")
+        raise ValueError(
+            "out overlaps itself: its strides do not exclude that several of its elements share"
+            " memory"
+        )
     return out
 
 

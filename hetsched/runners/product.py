@@ -57,23 +57,23 @@ if TYPE_CHECKING:
     from .operands import Array
     from .workers import Resources, Workers
 
-#: What multiplies without a plan: NumPy; the workers, each of them some products of a stack; or the
-#: workers, each product together.
+#: How products without a plan are computed: by NumPy; as a stack, where each worker computes some
+#: of the products; or by the engine, where all workers share each product.
 NUMPY, STACK, ENGINE = "NumPy", "stack", "engine"
 #: Products with at most this many multiply-adds go directly to NumPy: dividing them costs more than
 #: it saves.
 SMALL = tuning.NUMPY_UPDATES
 #: So do products that are bound by memory, because packing would double the traffic. These are
-#: products with a vector, and products with a side below THIN if neither the rows nor the columns
-#: of the large operand are contiguous. Products with a large complex operand in row-major order go
-#: to NumPy too, if their side is above half of the largest for thin products in the engine.
-THIN = tuning.NUMPY_SIDE
+#: products with a vector, and products with a side below NUMPY_SIDE if neither the rows nor the
+#: columns of the large operand are contiguous. A thin product with a large complex operand in
+#: row-major order goes to NumPy too if its smaller side is above tuning.THIN / 2.
+NUMPY_SIDE = tuning.NUMPY_SIDE
 #: Items of a stack with more multiply-adds are multiplied one after the other, each by all workers
 #: together. So are the items of a stack with few items.
 LARGE = tuning.STACK_ITEM_UPDATES
-#: (multiply-adds of an item, number of items): in a deterministic pool, a stack of items of at most
-#: that size is a stack of few if it has fewer items. The number of workers does not count there,
-#: because the two ways round differently.
+#: (multiply-adds of an item, number of items): in a deterministic pool, a stack with items of at
+#: most this size is divided by items only if it has at least so many. The threshold does not depend
+#: on the number of workers, because the two methods round differently.
 _FEW = ((tuning.STACK_MEDIUM_UPDATES, tuning.STACK_MEDIUM_ITEMS), (LARGE, tuning.STACK_LARGE_ITEMS))
 #: Method of plans that compute half of a product of a matrix by its own transpose. It is not in
 #: METHODS, which are for any product.
@@ -146,7 +146,10 @@ def multiplier(x: Operands, workers: Callable[[], Workers]) -> str:
 
 
 def _few(workers: Workers, work: int) -> int:
-    """A stack of fewer products, of so many multiply-adds each, is a stack of few."""
+    """Least number of products for which a stack is divided by products.
+
+    work : multiply-adds of one product.
+    """
     if not workers.deterministic:
         return tuning.STACK_ITEMS_PER_WORKER * len(workers)
     return next((most for size, most in _FEW if work <= size), 0)
@@ -155,7 +158,7 @@ def _few(workers: Workers, work: int) -> int:
 def is_slow(a: Array, b: Array) -> bool:
     """Whether the strides of two matrices, or of two stacks, make the engine slower than NumPy."""
     m, n = a.shape[-2], b.shape[-1]
-    if THIN == 0 or min(m, n) > tuning.THIN:
+    if NUMPY_SIDE == 0 or min(m, n) > tuning.THIN:
         return False
     if min(m, n) == 1:
         return True
@@ -164,7 +167,7 @@ def is_slow(a: Array, b: Array) -> bool:
     by_rows = along == a.itemsize and (down != a.itemsize or max(m, n) <= a.shape[-1])
     if by_rows:
         return min(m, n) > tuning.THIN // 2 and a.dtype.kind == "c"
-    return down != a.itemsize and min(m, n) < THIN
+    return down != a.itemsize and min(m, n) < NUMPY_SIDE
 
 
 def multiply(resources: Resources, x: Operands, by: str, progress: Progress | None) -> None:
@@ -197,13 +200,15 @@ def gram(resources: Resources, A: ArrayLike, out: Array | None, of: str) -> Arra
     a = a.astype(a.dtype.newbyteorder("="), copy=False)
     a = a if element_strides(a) else a.copy()
     columns = of == "columns"
+    n = a.shape[-1 if columns else -2]
+    shape = (*a.shape[:-2], n, n)
     if out is None:
-        n = a.shape[-1 if columns else -2]
-        shape = (*a.shape[:-2], n, n)
         if math.prod(shape) * a.itemsize > np.iinfo(np.intp).max:
             raise ValueError(f"A of shape {a.shape} has a result larger than the address space")
         target = np.empty(shape, a.dtype)
     else:
+        if columns and isinstance(out, np.ndarray) and out.shape != shape:
+            raise ValueError(f"out has shape {out.shape}, the product has {shape}")
         target = out
     # The columns of A are the rows of its transpose X, and conj(X) X^T is the transpose of X X^H.
     turned = columns and isinstance(target, np.ndarray) and target.ndim >= 2
@@ -215,7 +220,7 @@ def gram(resources: Resources, A: ArrayLike, out: Array | None, of: str) -> Arra
     dtype = checked.c.dtype
     if dtype not in DTYPES:
         np.matmul(checked.a, checked.b.conj(), out=checked.c)
-    elif dtype.kind == "f" and (m * m * k <= SMALL or m < THIN) and a.flags.forc:
+    elif dtype.kind == "f" and (m * m * k <= SMALL or m < NUMPY_SIDE) and a.flags.forc:
         np.matmul(checked.a, checked.b, out=checked.c)  # NumPy uses its BLAS's syrk
     else:
         watched = m * m * k > _LONG and threading.current_thread() is threading.main_thread()
@@ -265,41 +270,33 @@ def plan_for(
     own_transpose : B is the transpose of A, so that "auto" may become "triangle".
     """
     check.choice("method", method, (*METHODS, TRIANGLE))
+    block = check.integer("block", block, low=1)
     check.choice("communication", communication, COMMUNICATION)
     require_zones(workers.deterministic, method, communication)
     platform = workers.platform_for(dtype)
     stepwise = COMMUNICATION[communication][0]
-    if method == TRIANGLE and (m != n or stepwise):
-        raise ValueError(
-            f"method {method!r} is for a matrix by its own transpose, and not in steps; got m ="
-            f" {m}, n = {n}, {communication!r}"
-        )
+    if method == TRIANGLE and m != n:
+        raise ValueError(f"method {method!r} needs m = n, got m = {m}, n = {n}")
+    if method == TRIANGLE and stepwise:
+        raise ValueError(f"method {method!r} cannot be combined with {communication=}")
+    shared = not workers.emulated and method == "auto" and communication == "once"
+    flops = flops_per_update(dtype)
     if method == TRIANGLE or (method == "auto" and own_transpose and not stepwise):
-        shared = not workers.emulated and method == "auto" and communication == "once"
-        block = check.integer("block", block, low=1)
-        task = Task(
-            (m, n, k),
-            platform,
-            block,
-            communication,
-            dtype.itemsize,
-            flops_per_update(dtype),
-            shared,
-        )
+        task = Task((m, n, k), platform, block, communication, dtype.itemsize, flops, shared)
         halves = replace(in_triangle(task), asked=method)
         if method == TRIANGLE or not workers.emulated:
             return halves
         whole = plan_for(workers, m, n, k, dtype, method, block, communication)
         return min(halves, whole, key=lambda plan: plan.makespan)
-    shared = not workers.emulated and method == "auto" and communication == "once"
-    flops = flops_per_update(dtype)
+    asked = method
     if shared:
-        if len(layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype])):
-            return in_shared_layers(
-                layers, Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True)
-            )
+        if block == 1 and len(
+            layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype])
+        ):
+            task = Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True)
+            return replace(in_shared_layers(layers, task), asked=asked)
         method = "columns" if n >= m else "rows"
-    return plan_boxes(
+    plan = plan_boxes(
         m,
         n,
         k,
@@ -315,6 +312,7 @@ def plan_for(
         if method == "domains" and block == 1
         else None,
     )
+    return replace(plan, asked=asked) if shared else plan
 
 
 def plan_by_profiles(
@@ -410,8 +408,8 @@ def require_own_transpose(plan: ProductPlan, x: Operands) -> None:
     """Raise ValueError if the plan is of a triangle and the product is not A by its transpose."""
     if plan.triangle and not by_own_transpose(x):
         raise ValueError(
-            "B must be the transpose of A, the same memory as A.T is, and beta 0: the plan is of a"
-            " triangle"
+            "the plan computes one triangle of C: B must be A.T, a view of A's memory, and beta"
+            " must be 0"
         )
 
 

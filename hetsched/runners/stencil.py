@@ -190,7 +190,7 @@ def _run_watched(
         members = _members(part.workers, rows, cols, source.dtype)
         own = timed_for(members, plan, part.end - part.first, itemsize)
         looked = own.iterations if trace else min(own.iterations, _LOOKED)
-        events = 3 * looked * len(own.ring) if trace or part.looks else 0
+        events = 3 * looked * len(own.ring) if trace or part.checks_division else 0
         into = target if part.end == steps else work
         tell = share_of(progress, part.first / steps, own.iterations / steps)
         result = _run_slices(
@@ -205,7 +205,7 @@ def _run_watched(
         record.add(steps_of, max(result.finish), result.busy, result.late)
         record.predicted += own.makespan * scale
         record.ideal += _ideal(own) * scale
-        if part.looks:
+        if part.checks_division:
             flops = own.counts * (own.work / own.shape[1])
             paid = own.overheads if first.emulated else None
             fixed = 0.0 if paid is None else paid * scale

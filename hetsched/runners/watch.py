@@ -1,4 +1,4 @@
-"""Runs of many steps that measure the workers now and then and may divide the work anew.
+"""Runs of many steps that measure the workers at intervals and may divide the work anew.
 
 When speeds change, a static plan loses time in each step, while moving data to new owners costs
 time once. `RentOrBuy` decides by the past loss: after each stretch of steps, the time that the
@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
     first: int
     end: int
     workers: Workers
-    looks: bool
+    checks_division: bool
 
 
 class Choice(NamedTuple):
@@ -67,7 +67,8 @@ class Judge:
 
 
 class Watch(Judge):
-    """When a run checks its division, and which emulated workers it has from which step on."""
+    """The schedule of a run: the steps after which it checks its division, and the steps from which
+    emulated workers have other speeds."""
 
     def __init__(self, workers: Workers, steps: int, rebalance: int | None, drift: Any) -> None:
         self.every = None if rebalance is None else check.integer("rebalance", rebalance, low=1)
@@ -116,7 +117,10 @@ def _drifting(workers: Workers, drift: Any) -> list[tuple[int, Workers]]:
             raise ValueError(
                 f"drift[{i}][1] has {len(pair[1])} workers, the pool has {len(workers)}"
             )
-        later.append((step, Workers(pair[1], True, workers.time_scale)))
+        try:
+            later.append((step, Workers(pair[1], True, workers.time_scale)))
+        except ValueError as error:
+            raise ValueError(f"drift[{i}][1]: {error}") from None
     return later
 
 
@@ -178,9 +182,9 @@ def rates(
 
     fixed : (p,) time of each event besides its work.
 
-    A worker without events keeps its time in `known`. The median event counts: if another program
-    holds a core for longer than a step, its worker is as fast as ever in the steps between. In the
-    other steps all workers wait, however the work is divided.
+    A worker without events keeps its time in `known`. The median over the events is used. Steps in
+    which another program held the core are outliers: the worker has its full speed in the other
+    steps, and no division of the work would have avoided the delay.
     """
     spent: list[list[float]] = [[] for _ in known]
     for worker, kind, start, end, _ in events:

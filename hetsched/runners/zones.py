@@ -61,7 +61,7 @@ def run(
         operands = (x.a[:, first:end], x.b[first:end], x.c, x.alpha, beta)
         trace = product.run(resources._replace(workers=part.workers), own, operands, tell)
         _add(record, trace, own, part)
-        if part.looks:
+        if part.checks_division:
             times = rates(trace, own, times, workers.time_scale)
             plan = _moved(watch, record, plan, x, times, part, communication)
     return record.trace(plan.names, workers)

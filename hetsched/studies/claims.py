@@ -10,15 +10,15 @@ from .._base.table import table
 
 MET, CORRECTED, NOT_MET = "met", "met after the correction", "not met"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-_SPREAD = re.compile(r"\s*±\s*[\d.]+")
+_SPREAD = re.compile(rf"\s*±\s*{_NUMBER.pattern}")
 
 
 class Claim(NamedTuple):
     """A number or a statement of the paper, our value, and why they differ if they do.
 
-    The verdict is computed. Each number in our text is compared with the number of the paper in the
-    same place, or with the only number if the paper has one. What follows ± is ignored. A statement
-    has `holds`, and `within` has its condition in words.
+    The verdict is computed. The numbers in `here` are compared in order with the numbers in
+    `paper`; if `paper` has only one number, all are compared with it. What follows ± is ignored. A
+    claim without numbers needs `holds`; `within` then states the condition in words.
     """
 
     what: str

@@ -1,7 +1,6 @@
 """Parameter studies that are available by name, one for each paper: `hetsched study --list`.
 
-Each call compares the methods on one random platform, which is new for every call. So it returns a
-row for each method.
+Each call draws one random platform from its seed and returns one row for each method.
 """
 
 from __future__ import annotations

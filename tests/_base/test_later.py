@@ -44,6 +44,13 @@ def test_copies_have_it(how):
     assert how(thing([])) == Thing(2, ("a", "b")) == thing([])
 
 
+def test_another_thread_may_have_made_it_meanwhile():
+    made = thing([])
+    assert made.names == ("a", "b")
+    # a lookup that began before the other thread stored the value
+    assert made.__getattr__("names") == ("a", "b")
+
+
 def test_other_names_are_no_attributes():
     with pytest.raises(AttributeError, match="'Thing' object has no attribute 'nothing'"):
         _ = thing([]).nothing

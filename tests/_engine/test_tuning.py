@@ -42,7 +42,7 @@ def test_every_threshold_says_how_it_was_found():
 def test_python_has_no_thresholds_of_its_own():
     runners = hetsched.runners
     assert runners.product.SMALL == lib.HS__NUMPY_UPDATES == tuning.NUMPY_UPDATES
-    assert (runners.product.THIN, runners.product.LARGE) == (
+    assert (runners.product.NUMPY_SIDE, runners.product.LARGE) == (
         lib.HS__NUMPY_SIDE,
         lib.HS__STACK_ITEM_UPDATES,
     )

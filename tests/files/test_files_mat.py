@@ -418,7 +418,6 @@ def test_other_classes_of_version_73(kind, data, attributes):
         ("int8", A, {}), ("int8", A.astype("i2"), {}), ("uint8", A.astype("i1"), {}),
         ("single", A, {}), ("int32", A + 1j, {}), ("logical", A, {}), ("logical", TEXT, {}),
         ("logical", np.ones((2, 2), "u1"), {"MATLAB_int_decode": np.int32(2)}),
-        ("double", TEXT, {"MATLAB_int_decode": np.int32(2)}),
         ("double", np.ones((2, 2), np.longdouble), {}), ("uint64", np.ones((2, 2), "f4"), {}),
         ("single", np.ones((2, 2), "i4"), {}),
     ],
@@ -428,6 +427,15 @@ def test_elements_that_are_not_of_their_class(kind, data, attributes):
     with pytest.raises(
         TypeError, match=rf"^A \(a.mat:s\): s is of class {kind}, but its elements are stored as "
     ):
+        read("a.mat:s")
+
+
+def test_attributes_that_do_not_fit():
+    save_v73(A, "double", MATLAB_int_decode=np.int32(2))
+    with pytest.raises(TypeError, match="s is of class double, but has a MATLAB_int_decode"):
+        read("a.mat:s")
+    save_v73(A, None, MATLAB_class=np.frombuffer(b"double", "S1"))
+    with pytest.raises(TypeError, match="s has a MATLAB_class that is not one text"):
         read("a.mat:s")
 
 

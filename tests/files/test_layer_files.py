@@ -250,7 +250,7 @@ with hs.Pool(2) as pool:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"layers": 7}, TypeError, "layers must be the path of a folder, got 7"),
+        ({"layers": 7}, TypeError, "layers must be a path, got 7"),
         ({"layers": "/nowhere/at/all"}, FileNotFoundError, "layers must be a folder that exists"),
         (
             {"out": np.zeros((6, 6))},
@@ -267,6 +267,7 @@ with hs.Pool(2) as pool:
         ({"beta": 1.0}, ValueError, "beta needs out"),
         ({"order": "demand"}, ValueError, "order is for a plan of plan_product"),
         ({"rebalance": 2}, (TypeError, ValueError), "rebalance"),
+        ({"layers": ""}, ValueError, "layers must be a path, got ''"),
     ],
 )
 def test_bad_arguments(tmp_path, change, error, message):
@@ -305,8 +306,22 @@ def test_files_that_are_no_layers(tmp_path):
         match=r"files\[1\] .* must be a matrix as the first layer: it is \(3, 5\) float64",
     ):
         hs.LayerFiles([one, other])
+    with pytest.raises(ValueError, match=r"files\[0\] .* is not a .npy file"):
+        hs.LayerFiles([text])
+    text.write_bytes(one.read_bytes()[:70])
     with pytest.raises(ValueError, match=r"files\[0\] .* is not a complete .npy file"):
         hs.LayerFiles([text])
+    np.savez(tmp_path / "two.npz", np.ones((3, 4)))
+    with pytest.raises(ValueError, match=r"files\[0\] .* is not a .npy file"):
+        hs.LayerFiles([tmp_path / "two.npz"])
+    np.save(other, np.ones(3))
+    with pytest.raises(ValueError, match=r"files\[0\] .* must be a matrix, it has shape \(3,\)"):
+        hs.LayerFiles([other])
+    with pytest.raises(TypeError, match=r"files\[1\] must be a path, got 3"):
+        hs.LayerFiles([one, 3])
+    for wrong in (slice(0.0, 2.0), slice(None, None, 0)):
+        with pytest.raises((TypeError, ValueError), match="^rows: slice"):
+            hs.LayerFiles([one]).sum(wrong)
     with pytest.raises(FileNotFoundError):
         hs.LayerFiles([tmp_path / "none.npy"])
     np.save(tmp_path / "vector.npy", np.ones(3))

@@ -163,9 +163,26 @@ def test_a_checkpoint_goes_on(pools, tmp_path):
     matrix, done = hs.mpi.load_checkpoint(path)
     assert done == 20
     np.testing.assert_array_equal(matrix, iterated(U, 20, 0.25), strict=True)
-    more, _ = results(pools, 2, matrix, 25 - done, root=1)
+    more, _ = results(
+        pools, 2, matrix, 25 - done, root=1, checkpoint=path, checkpoint_every=5, done=done
+    )
     np.testing.assert_array_equal(good(more)[1], good(found)[0], strict=True)
     assert list(tmp_path.iterdir()) == [path]
+    again, done = hs.mpi.load_checkpoint(path)
+    assert done == 25
+    np.testing.assert_array_equal(again, good(found)[0], strict=True)
+    # also where the iteration ends before its last step
+    results(pools, 2, np.ones((4, 12)), 30, tolerance=1.0, every=5, checkpoint=path, done=7,
+            checkpoint_every=5)  # fmt: skip
+    assert hs.mpi.load_checkpoint(path)[1] == 12
+
+
+def test_a_trace_by_a_given_plan_has_no_bound(pools):
+    with hs.Pool(2) as pool:
+        plan = pool.plan_stencil(20, 12, 10)
+    found, _ = results(pools, 2, np.ones((20, 12)), 10, plan=plan, trace=True)
+    assert good(found)[0][1].ideal is None
+    assert 0.0 < good(found)[0][1].efficiency <= 1.0
 
 
 def test_what_is_no_checkpoint(tmp_path):
@@ -290,6 +307,9 @@ def test_refused_on_every_rank(pools, tmp_path):
         ({"rebalance": 0}, ValueError, "rebalance must be"),
         ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be"),
         ({"checkpoint": tmp_path / "none" / "a.npz"}, OSError, "none"),
+        ({"checkpoint": True}, TypeError, "checkpoint must be a path"),
+        ({"done": -1}, ValueError, "done must be"),
+        ({"platform": [1.0, 2.0]}, TypeError, "platform must be a Platform"),
         ({"plan": small}, ValueError, "plan is for a matrix of 4 x 9"),
         ({"plan": hs.distribute(3, [1, 2])}, TypeError, "plan must be one of plan_stencil"),
         ({"platform": hs.Platform.star([1, 2, 3])}, ValueError, "platform has 3 workers"),

@@ -6,7 +6,7 @@ from known import deselect
 import hetsched as hs
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = 0
+hetsched.runners.product.SMALL = hetsched.runners.product.NUMPY_SIDE = 0
 pytest_collection_modifyitems = deselect("numpy_matmul")
 
 

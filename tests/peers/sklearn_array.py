@@ -12,7 +12,7 @@ import hetsched as hs
 import hetsched.runners.array_linalg
 import hetsched.runners.product
 
-hetsched.runners.product.SMALL = hetsched.runners.product.THIN = (
+hetsched.runners.product.SMALL = hetsched.runners.product.NUMPY_SIDE = (
     hetsched.runners.array_linalg.FEW_ROWS
 ) = 0
 pytest_collection_modifyitems = deselect("sklearn_array")

@@ -158,6 +158,10 @@ HALVES = [[0, 0, 1, 0.5], [0, 0.5, 1, 0.5]]
             "owner must be given without method",
         ),
         (lambda: hs.lu_pattern(3, TIMES, 2, owner=[0, 1, 0]), "owner must be given without method"),
+        (
+            lambda: hs.lu_pattern(3, TIMES, owner=[0, 1, 0], method="pattern"),
+            "owner must be given without method",
+        ),
         (lambda: hs.lu_grid(2, TIMES, owner=[0, 1]), r"owner must have shape \(2, 2\)"),
         (
             lambda: hs.lu_grid(2, [1, INF], owner=[[0, 0], [1, 0]]),

@@ -327,6 +327,38 @@ def test_comparison():
             hs.compare_partitions([3, 2, 1], wrong)
 
 
+def test_comparisons_with_options():
+    stack = [[3, 2, 1], [4, 4, 1]]
+    one = hs.compare_partitions([3, 2, 1], columns=2)
+    assert list(one) == ["columns"]
+    assert one.skipped["best"] == "columns is for method columns"
+    assert list(hs.compare_partitions(stack, columns=2)) == ["columns"]
+    grouped = hs.compare_partitions(stack, groups=[0, 0, 1])
+    assert list(grouped) == ["interval"]
+    assert grouped.skipped["columns"] == "does not take groups"
+    own = {"mine": lambda areas: hs.partition(areas, "rows").rects}
+    assert list(hs.compare_partitions([3, 2, 1], ["columns"], own=own, columns=2)) == [
+        "columns",
+        "mine",
+    ]
+    for options, kind, words in (
+        ({"groups": [0, 0, 1], "own": own}, ValueError, "own must be given without groups"),
+        ({"objective": "foo", "own": own}, ValueError, "^objective must be"),
+        ({"method": "best"}, TypeError, "method is not an option of a comparison: give methods"),
+        ({"rects": [[0, 0, 1, 1]]}, TypeError, "rects is not an option of a comparison: give own"),
+    ):
+        with pytest.raises(kind, match=words):
+            hs.compare_partitions([3, 2, 1], ["best"], **options)
+    for result, words in (
+        (None, r"own\['x'\] must be rectangles or return them, got None"),
+        ([], r"own\['x'\]"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            hs.compare_partitions(stack, own={"x": lambda areas, found=result: found})
+    with pytest.raises(AttributeError, match="cannot delete 'skipped'"):
+        del one.skipped
+
+
 def test_boxes_of_several_rectangles_per_worker():
     rects = [((3 * i + 5 * j) % 7, i, j, 1, 1) for i in range(4) for j in range(7)]
     ax = plot_boxes((4, 7), rects, "ABCDEFG")

@@ -26,7 +26,7 @@ def taken(monkeypatch):
     """Small ones too; the products, systems and determinants that hetsched has computed."""
     seen = []
     monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
-    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.product, "NUMPY_SIDE", 0)
     monkeypatch.setattr(hetsched.runners.array_linalg, "FEW_ROWS", 0)
     multiply, run = hetsched.runners.product.multiply, hetsched.runners.factor.Problem.run
 
@@ -305,15 +305,15 @@ def test_views(data):
         found = base[:: steps[0], :: steps[1]][: shape[0], : shape[1]]
         return found if data.draw(st.booleans()) else np.asfortranarray(found)
 
-    small, thin = hetsched.runners.product.SMALL, hetsched.runners.product.THIN
-    hetsched.runners.product.SMALL = hetsched.runners.product.THIN = 0
+    small, thin = hetsched.runners.product.SMALL, hetsched.runners.product.NUMPY_SIDE
+    hetsched.runners.product.SMALL = hetsched.runners.product.NUMPY_SIDE = 0
     try:
         m, k, n = (data.draw(st.integers(1, 12)) for _ in range(3))
         a, b = view((m, k), 1), view((k, n), 2)
         assert_same(hs.asarray(a) @ b, a @ b, exactly=False)
         assert_same(np.dot(a, hs.asarray(b)), a @ b, exactly=False)
     finally:
-        hetsched.runners.product.SMALL, hetsched.runners.product.THIN = small, thin
+        hetsched.runners.product.SMALL, hetsched.runners.product.NUMPY_SIDE = small, thin
 
 
 class TestOut:

@@ -64,7 +64,21 @@ def test_what_is_inside_counts():
         np.linalg.matrix_power(X, 2)
     assert seen.taken["dot"].calls + seen.taken["matmul"].calls == 3
     assert "matrix_power" not in seen.left
-    assert seen.left["multi_dot"].calls == 1
+    assert counts(seen.left) == {"multi_dot": 1}
+
+
+def test_what_is_left_counts_once():
+    """Also if NumPy calls other functions that are counted."""
+    with hs.coverage() as seen:
+        np.linalg.matmul(x, x)
+        np.linalg.outer(x[0], x[0])
+        np.linalg.tensordot(x, x)
+        np.linalg.svdvals(x)
+        np.linalg.matrix_power(x, 3)
+    assert not seen.taken
+    assert counts(seen.left) == dict.fromkeys(
+        ("matmul", "outer", "tensordot", "svdvals", "matrix_power"), 1
+    )
 
 
 def test_outputs_in_place_and_out():

@@ -26,7 +26,7 @@ METHODS = ("auto", "columns", "rows", "rectangles", "layers", "cuboids", "best",
 def no_shortcut(monkeypatch):
     """Small products take the engine, too."""
     monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
-    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.product, "NUMPY_SIDE", 0)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ MANY_PANELS = ((70, 90000, 50), (20000, 300, 1), (1, 300, 20000), (300, 400, 500
 def no_shortcut(monkeypatch):
     """Small products take the engine too."""
     monkeypatch.setattr(hetsched.runners.product, "SMALL", 0)
-    monkeypatch.setattr(hetsched.runners.product, "THIN", 0)
+    monkeypatch.setattr(hetsched.runners.product, "NUMPY_SIDE", 0)
 
 
 @pytest.fixture(params=["blis", "openblas", "c"])
@@ -505,6 +505,10 @@ class TestErrors:
             ({"alpha": 1j}, TypeError, "alpha is complex"),
             ({"beta": 1.0}, ValueError, "beta needs out"),
             ({"method": "diagonal"}, ValueError, "method must be one of"),
+            ({"block": 10**30}, ValueError, r"block must be in \[1, "),
+            ({"block": 2**63}, ValueError, r"block must be in \[1, "),
+            ({"block": -3}, ValueError, r"block must be in \[1, "),
+            ({"block": "x"}, TypeError, "block must be an integer"),
             ({"block": 0}, ValueError, "block must be in"),
             ({"block": 1.5}, ValueError, "block must be an integer"),
         ],

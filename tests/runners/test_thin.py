@@ -106,7 +106,7 @@ def test_the_same_bits_with_any_workers(dtype, shape):
 
 
 def test_neither_rows_nor_columns_side_by_side(monkeypatch):
-    """NumPy's below THIN, packed from there on."""
+    """NumPy's below NUMPY_SIDE, packed from there on."""
     asked = []
     own = engine.gemm
     monkeypatch.setattr(engine, "gemm", lambda *given: asked.append(given) or own(*given))
@@ -115,7 +115,7 @@ def test_neither_rows_nor_columns_side_by_side(monkeypatch):
         b = numbers((80, n), seed=n)
         assert_product(hs.matmul(a, b), a, b)
         assert_product(hs.matmul(b.T, a.T), b.T, a.T)
-        assert len(asked) == 2 * max(0, n - product.THIN + 1)
+        assert len(asked) == 2 * max(0, n - product.NUMPY_SIDE + 1)
 
 
 def test_nan_and_infinity_travel():

@@ -20,6 +20,7 @@ from hetsched.studies.claims import CORRECTED, MET, NOT_MET, Claim, counted, num
         ("40%", "38% to 42%", {"within": 0.05}, MET),
         ("40%", "37% to 42%", {"within": 0.05}, NOT_MET),
         ("66.7% / 87.2%", "66.7 ± 1.2% / 86.7 ± 1.1%", {"within": 0.01}, MET),
+        ("3", "3 ± 1e-5", {}, MET),
         ("8", "9", {"corrected": ("9", "9")}, CORRECTED),
         ("8", "9", {"corrected": ("8", "7")}, NOT_MET),
         ("far fewer", "3", {"within": "half", "holds": True}, MET),
