@@ -160,8 +160,8 @@ static void add_block(const problem *x, loads *l, int32_t worker, int32_t j)
     l->most_updates = fmax(l->most_updates, l->updates[worker]);
 }
 
-/* The time of the step in front of block j if `worker` gets block j, and the loads are those of the
- * blocks behind it. */
+/* The time of the step in front of block j if `worker` gets block j.
+ *   l  the loads of the blocks behind it */
 static double time_of_step(const problem *x, const loads *l, int32_t worker, int32_t j)
 {
     const hs__reduction_blocks *b = &x->blocks;

@@ -1,6 +1,6 @@
-/* Eigenvalues of a pair of matrices (blas/generalised.h). With B = L L^H they are those of
- * C = L^-1 A L^-H (kind 1) or C = L^H A L (kinds 2 and 3), and an eigenvector y of C becomes L^-H y
- * (kinds 1 and 2) or L y (kind 3).
+/* Eigenvalues of a pair of matrices (blas/generalised.h). With B = L L^H they are the eigenvalues
+ * of C = L^-1 A L^-H (kind 1) or C = L^H A L (kinds 2 and 3), and an eigenvector y of C becomes
+ * L^-H y (kinds 1 and 2) or L y (kind 3).
  *
  * Upper triangles are the lower ones of the transposes, which are conj(A) and conj(B). So the
  * problem is solved for the transposes, and the vectors are conjugated in the end. */

@@ -65,8 +65,8 @@ static hs_status cut_runs(const problem *x, int32_t axes, const int32_t *order, 
 
 /* Finds the best tree of the ascending order. The DP runs once for each set of allowed axes, because
  * it prunes: a run with more axes may miss a better tree with fewer, above all if the weights are
- * far apart. *axes is a bit set: in, the allowed axes; out, those of the best tree. Of equal trees
- * the one with the largest number *axes is taken. */
+ * far apart. *axes is a bit set: in, the allowed axes; out, the axes of the best tree. Of equal
+ * trees the one with the largest number *axes is taken. */
 static hs_status cut_ascending(const problem *x, int32_t *axes, cut_tree *best, cut_tree *trial)
 {
     const int32_t allowed = *axes;

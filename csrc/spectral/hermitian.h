@@ -15,9 +15,9 @@
 
 #include "spectral/chased.h"
 
-/* A plan: who owns the blocks.
+/* A plan: the owners of the blocks.
  *   owner        [blocks] the worker of each
- *   panel_pace   [p] with pace, the seconds per multiply-add of a panel; NULL: as of other tasks
+ *   panel_pace   [p] with pace, the seconds per multiply-add of a panel; NULL: as for other tasks
  *   latest       [2 panels + 1] of hs__phase_owners, for all phases */
 typedef struct hs__hermitian_plan {
     const int32_t *owner;

@@ -56,7 +56,7 @@ static void load_columns(void *context, int32_t task, hs__walk *walk)
     x->largest[task] = most + zero;
 }
 
-/* Divides the columns of a task by 2^exponent; those of a lower triangle from the diagonal on. */
+/* Divides the columns of a task by 2^exponent; in a lower triangle from the diagonal on. */
 static void scale_columns(void *context, int32_t task, hs__walk *walk)
 {
     const hs__input *x = context;

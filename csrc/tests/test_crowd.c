@@ -337,7 +337,7 @@ static void crowd_pool(hs_pool *pool)
     atomic_store(&pool->crowd.guessed, 1e300);
 }
 
-/* Without samples: on a busy machine those of earlier runs would soon say otherwise. */
+/* Without samples: on a busy machine the samples of earlier runs would soon say otherwise. */
 static void free_pool(hs_pool *pool)
 {
     for (int w = 0; w < 2; w++) atomic_store(&pool->crowd.sample[w].until, 0);
@@ -392,7 +392,7 @@ static void products(void)
     hs_pool_destroy(pool);
 }
 
-/* The bits of a factorisation are those of a pool with its helpers, in one domain and in two. */
+/* A factorisation has the same bits as in a pool with its helpers, in one domain and in two. */
 static void factorisations(void)
 {
     enum { N = 360 }; /* for Cholesky: a smaller one is the caller's in any pool */

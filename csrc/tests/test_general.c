@@ -330,8 +330,8 @@ static void fill_band(const hs__general_band *x, double scale)
         }
 }
 
-/* Chases on each pool, with the reflectors and without. All must find the same bits; those of the
- * first are checked. */
+/* Chases on each pool, with the reflectors and without. All must find the same bits. The results of
+ * the first are checked. */
 static void check_chase(hs_pool **pools, int count, int dtype, int64_t n, int64_t width,
                         int64_t gap, double scale)
 {

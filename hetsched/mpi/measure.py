@@ -165,8 +165,8 @@ def measure(
     -----
     The cost of a link comes from messages that take 2 ms or have 16 MiB, as half of a round trip.
     Its latency is not part of a Platform. The messages go on for the time that is left to each
-    link, and those of the second half of it count: a link whose rate is limited may let the first
-    megabytes pass at full speed.
+    link, and only messages in the second half of it count: a link with a limited rate may let the
+    first megabytes pass at full speed.
     """
     call = Call(comm, root, pool, timeout)
     with call.ranks:

@@ -71,7 +71,7 @@ def parts_of(plan: ProductPlan, rank: int) -> list[Part]:
 
 
 def steps_of(plan: ProductPlan, rank: int) -> list[Step]:
-    """The steps of a rank, in order: those of the plan, or else panels.
+    """The steps of a rank, in order: the steps of the plan, or else panels.
 
     Panels are 128 to 512 deep. The last one of a box, and one that another box cuts, may be less.
     """

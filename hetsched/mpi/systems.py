@@ -101,7 +101,7 @@ def lu_factor(
     sent besides.
 
     By a StarLuPlan the root factors the panels, and the workers compute the products of the steps;
-    the bytes of their messages are those of the plan.
+    their messages have the bytes of the plan.
     """
     if isinstance(A, Zone):
         return lu_of_zone(comm, A, root, pool, timeout)

@@ -89,7 +89,7 @@ def compare_partitions(
         See `partition`.
     methods : sequence of str, optional
         Default: all that can plan for so many workers, with these options, in about a second. For a
-        stack of areas: those of columns and interval that take these options.
+        stack of areas: columns and interval, if they take these options.
     shape, cycle_times, speeds :
         See `partition`.
     own : mapping, optional

@@ -125,8 +125,8 @@ def eigenvectors(
     count: int,
     within: tuple[float, float] | None = None,
 ) -> tuple[Array, Array]:
-    """The values first .. first + count - 1 of each matrix, and their vectors; or those of one
-    matrix that are `within` (low, high], where first is 0 and count the order."""
+    """The values first .. first + count - 1 of each matrix, and their vectors; or, of one
+    matrix, the values `within` (low, high], where first is 0 and count the order."""
 
     def numpy(x: Array) -> tuple[Array, Array]:
         values, vectors = _by_numpy(np.linalg.eigh, x, "L" if lower else "U")

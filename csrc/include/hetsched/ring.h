@@ -95,8 +95,8 @@ HS_API hs_status hs_ring_batch(int64_t rows, const hs_ring *problem, hs_ring_met
 
 /* Certificate of any ring, with the best shares or with given ones.
  *   ring    [size] different workers with finite cycle-times, in order
- *   shares  [p] >= 0, their sum is 1 up to 1e-9; 0 outside of the ring. NULL: those of
- *           hs_ring_shares. Given shares need not be balanced
+ *   shares  [p] >= 0, their sum is 1 up to 1e-9; 0 outside of the ring. NULL: as hs_ring_shares
+ *           computes them. Given shares need not be balanced
  * The bound is the makespan of the best ring if all messages cost the same, or if at most 12
  * workers have a finite cycle-time; else hs_ring_bound. HS_ERROR_INFEASIBLE for a ring that is not
  * allowed, if shares are NULL; HS_ERROR_UNSUPPORTED for more than HS_RING_MOST workers, unless all
