@@ -157,17 +157,19 @@ static hs__run open_alone(const solver *s, int64_t total)
     return run;
 }
 
-/* Solves for one right-hand side after the other, by the caller alone. */
+/* Solves for one right-hand side after the other, by the caller alone; for many at once if they are
+ * short. */
 static hs_status substitute_columns(const solver *s, const triangle *a, const hs__matrix *b)
 {
-    hs__run run = open_alone(s, b->cols);
     const int64_t n = a->t.rows;
     const int64_t rows = hs__max(BETWEEN_POLLS / n, 1);
-    for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j++) {
-        const hs__matrix one = hs__part(b, 0, j, b->rows, 1);
-        scale_right_sides(s, &one);
+    const int64_t wide = n <= HS__SYSTEM_ROWS ? BETWEEN_POLLS / (n * n) : 1;
+    hs__run run = open_alone(s, hs__ceil_div(b->cols, wide));
+    for (int64_t j = 0; j < b->cols && !hs__cancelled(&run.cancel); j += wide) {
+        const hs__matrix some = hs__part(b, 0, j, n, hs__min(wide, b->cols - j));
+        scale_right_sides(s, &some);
         for (int64_t i = 0; i < n && !hs__cancelled(&run.cancel); i += rows) {
-            of_type[s->dtype](a, &one, i, hs__min(i + rows, n));
+            of_type[s->dtype](a, &some, i, hs__min(i + rows, n));
             hs__poll(&run);
         }
         hs__count_task(&run);
@@ -294,8 +296,8 @@ static hs__matrix factors_of(const hs_factor *lu)
                         lu->col_stride};
 }
 
-/* Exchanges rows, in the order of the pivots or, backwards, in the opposite order: in some columns
- * after the other, so that these stay in the caches. */
+/* Exchanges rows, in the order of the pivots or, backwards, in the opposite order. This is done for
+ * a few columns at a time, which stay in the caches. */
 static hs_status exchange_rows(const solver *s, const int32_t *pivots, int backwards,
                                const hs__matrix *b)
 {

@@ -44,6 +44,19 @@ def test_large(dtype, trans, lower):
     )
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "k"), [(40, 3000), (48, 911), (1500, 1), (1500, 5)])
+def test_by_one_thread_in_parts(dtype, n, k):
+    """Many short right-hand sides, or a few long ones: the thread looks for Ctrl-C in between."""
+    a, b = triangle(n, dtype), random((n, k), dtype, 1)
+    for lower in (False, True):
+        close(
+            hs.solve_triangular(a, b, 0, lower),
+            scipy.linalg.solve_triangular(a, b, 0, lower),
+            scale=4,
+        )
+
+
 @given(
     n=st.integers(0, 9),
     shapes=st.sampled_from([((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2,), (2,)), ((0,), ())]),
