@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -66,6 +67,12 @@ def deal_columns(
     Raises InfeasibleError if no owners were found, or the given ones do not fit.
     """
     p, steps = len(table), len(heights)
+    most = float(np.max(table, where=np.isfinite(table), initial=0.0))
+    if not math.isfinite(most * n):
+        raise ValueError(
+            f"profiles have times up to {most:.3g}, of which {n} overflow: give them in a larger"
+            " unit"
+        )
     times = np.ones((steps, p, n))
     times[:, :, 1:] = table[:, heights - 1, : n - 1].swapaxes(0, 1)
     if owner is None:

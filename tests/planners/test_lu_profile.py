@@ -134,6 +134,7 @@ def test_simulated_and_kept(tmp_path):
         ({"profiles": []}, "profiles is empty"),
         ({"profiles": [1, -1]}, r"profiles\[1\].* must be positive"),
         ({"profiles": [1, [[1, np.nan]] * 5]}, r"profiles\[1\].* must be positive"),
+        ({"profiles": [1e308, 1e308]}, "profiles have times up to .*, of which 4 overflow"),
     ],
 )
 def test_errors_of_patterns(options, message):
