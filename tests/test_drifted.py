@@ -180,5 +180,5 @@ def test_refused(drift, error, words):
 
 def test_other_kinds_are_refused():
     plan = hs.wavefront(9, 9, [3, 5])
-    with pytest.raises(TypeError, match="drift is not for a Wavefront: simulate lists the plans"):
+    with pytest.raises(TypeError, match="drift cannot be simulated for a Wavefront"):
         hs.simulate(plan, drift=[(1.0, hs.Platform.star([3, 5]))])
