@@ -24,9 +24,9 @@ def add_parser(commands: Any) -> None:
         usage="hetsched exec [options] [--] command [argument ...]",
         description=(
             "Run a program (Python with NumPy, Octave, R or any other). hetsched computes its large"
-            " matrix products, solves and factorisations. Small ones, and all other calls, go to"
-            " the program's own libraries, on as many threads as are good at that moment."
-            " Linux only."
+            " matrix products, solves, factorisations and decompositions. Small ones, and all other"
+            " calls, go to the program's own libraries, on as many threads as are good at that"
+            " moment. Linux only."
         ),
     )
     run.add_argument(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base import check
 from .._base.replace import replace_file, require_others, require_replaceable
 from .._engine.dtypes import DTYPES
 from ..errors import EmulationWarning
@@ -104,8 +105,8 @@ def _run(given: argparse.Namespace) -> None:
     if given.time_scale != 1.0 and not given.emulate:
         raise ValueError("--time-scale needs --emulate")
     for option, path in (("--platform", given.platform), ("--trace", given.trace)):
-        if path == "":
-            raise ValueError(f"{option} must be a path, got ''")
+        if path is not None:
+            check.path(option, path)
     if given.emulate and not given.platform:
         raise ValueError("--emulate needs --platform, which says how fast each worker is")
     inputs = {"A": split_name(given.A)[0], "B": split_name(given.B)[0]}

@@ -115,7 +115,8 @@ def stencil(
     U : (m, n) array_like at the root and None elsewhere; or on every rank its Zone
         float32 or float64.
     steps : int
-        >= 0; the same on all ranks, as are weight, tolerance, every, rebalance, checkpoint_every.
+        >= 0; the same on all ranks, as are weight, tolerance, every, rebalance, checkpoint_every
+        and done.
     weight : float
         See `Pool.stencil`.
     plan : StencilPlan or SliceRing, optional

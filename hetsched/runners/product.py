@@ -288,13 +288,12 @@ def plan_for(
             return halves
         whole = plan_for(workers, m, n, k, dtype, method, block, communication)
         return min(halves, whole, key=lambda plan: plan.makespan)
-    asked = method
     if shared:
         if block == 1 and len(
             layers := engine.gemm_boxes((m, n, k), len(workers), workers.shares[dtype])
         ):
             task = Task((m, n, k), platform, 1, communication, dtype.itemsize, flops, True)
-            return replace(in_shared_layers(layers, task), asked=asked)
+            return replace(in_shared_layers(layers, task), asked="auto")
         method = "columns" if n >= m else "rows"
     plan = plan_boxes(
         m,
@@ -312,7 +311,7 @@ def plan_for(
         if method == "domains" and block == 1
         else None,
     )
-    return replace(plan, asked=asked) if shared else plan
+    return replace(plan, asked="auto") if shared else plan
 
 
 def plan_by_profiles(

@@ -99,11 +99,10 @@ HS_API hs_status hs_lu_solve(hs_pool *pool, const hs_factor *lu, int32_t transpo
  *          by alpha first, because alpha B may be in range where T^-1 B is not; with 0 neither B
  *          nor T is read
  * T^T is T with its strides exchanged. The right-hand sides are dealt to the workers, which share
- * packed panels of T. Systems of at most 48 rows, and fewer than 6 right-hand sides, are solved by
- * the caller alone. A zero on the diagonal
- * gives infinities and NaN. Extra memory as for hs_run_factor; if it cannot be had, the solve is
- * slower. b must not overlap T; it is changed only with HS_OK and HS_ERROR_CANCELLED. Complexity:
- * n^2 cols / 2 multiply-adds. */
+ * packed panels of T. Systems of few rows, and few right-hand sides, are solved by the caller alone.
+ * A zero on the diagonal gives infinities and NaN. Extra memory as for hs_run_factor; if it cannot be
+ * had, the solve is slower. b must not overlap T; it is changed only with HS_OK and
+ * HS_ERROR_CANCELLED. Complexity: n^2 cols / 2 multiply-adds. */
 typedef struct hs_triangular {
     int32_t dtype;
     int64_t n, cols;
