@@ -162,6 +162,7 @@ class _Load:
         ValueError
             If the file is not such a plan; the message names the file and the key.
         """
+        path = check.path("path", path)
         try:
             content = json.loads(
                 read_text(path), object_pairs_hook=_object, parse_constant=_constant
@@ -603,11 +604,12 @@ class Plan(Frozen, Drawn):
         path : path
             Must end in .json.
         """
-        if Path(path).suffix != ".json":
-            raise ValueError(f"path must end in .json, got {str(path)!r}")
+        name = check.path("path", path)
+        if Path(name).suffix != ".json":
+            raise ValueError(f"path must end in .json, got {name!r}")
         content = {**FORMAT, **self.to_dict()}
         text = json.dumps(content, allow_nan=False, ensure_ascii=False)
-        with replace_file(path) as file:
+        with replace_file(name) as file:
             file.write(f"{text}\n".encode())
 
     load = _Load()

@@ -826,9 +826,10 @@ def as_platform(name: str, given: Any) -> Platform:
 
 def file_kind(path: str | PathLike[str]) -> str:
     """The suffix of a platform's file, .toml or .json; ValueError for another one."""
-    kind = Path(path).suffix
+    name = check.path("path", path)
+    kind = Path(name).suffix
     if kind not in (".toml", ".json"):
-        raise ValueError(f"path must end in .toml or .json, got {str(path)!r}")
+        raise ValueError(f"path must end in .toml or .json, got {name!r}")
     return kind
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from . import check
 from .regular import require_regular, unescape_mount
 
 #: Disk errors for which the system does not name the file.
@@ -26,7 +27,8 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
     permission protects its content. A mount point cannot be replaced; containers mount single
     files (docker -v file:file).
     """
-    target, name = os.path.realpath(path), os.fspath(path)
+    name = check.path("path", path)
+    target = os.path.realpath(name)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
@@ -93,6 +95,7 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     is replaced. If the file cannot be replaced, OSError is raised before the block. A replaced file
     keeps its permissions, a new one gets the permissions that the umask leaves.
     """
+    path = check.path("path", path)
     require_replaceable(path)
     target = Path(os.path.realpath(path))
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
@@ -112,5 +115,5 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and (
             error.filename == str(name) or error.filename is None and error.errno in _DISK
         ):
-            error.filename = os.fspath(path)
+            error.filename = path
         raise

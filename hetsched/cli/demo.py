@@ -94,8 +94,10 @@ def run_demo(directory: str | Path, size: int = 3000) -> Path:
         f" ({kernel['reason']})."
     )
     _digits(report)
-    plan, planned, equal = _large(report, size)
-    _real_cores(report, size)
+    A, B = np.random.default_rng(2001).standard_normal((2, size, size))
+    report.heading(f"2. A {size} x {size} product on emulated workers")
+    _, plan, planned, equal = _compare(report, A, B)
+    _real_cores(report, A, B)
     report.write(path)
     _picture(path.with_suffix(".png"), plan, planned, equal)
     print(f"\nReport with pictures: {path}")
@@ -142,13 +144,6 @@ def _digits(report: Report) -> None:
         "Sanity check: the nearest known image has the right label for"
         f" {right:.1%} of the new images."
     )
-
-
-def _large(report: Report, n: int) -> tuple[ProductPlan, Trace, Trace]:
-    report.heading(f"2. A {n} x {n} product on emulated workers")
-    A, B = np.random.default_rng(2001).standard_normal((2, n, n))
-    _, plan, planned, equal = _compare(report, A, B)
-    return plan, planned, equal
 
 
 def _compare(
@@ -248,9 +243,9 @@ def _ratio(slow: Trace, fast: Trace) -> float:
     return (slow.predicted or 0.0) / (fast.predicted or 1.0)
 
 
-def _real_cores(report: Report, n: int) -> None:
+def _real_cores(report: Report, A: NDArray[Any], B: NDArray[Any]) -> None:
+    n = len(A)
     report.heading(f"3. The same {n} x {n} product on this machine's cores")
-    A, B = np.random.default_rng(2001).standard_normal((2, n, n))
     C, D = np.empty((n, n)), np.empty((n, n))
     seconds = _median_in_turns(3, lambda: matmul(A, B, out=C), lambda: np.matmul(A, B, out=D))
     ours, numpys = (2.0 * n**3 / s / 1e9 for s in seconds)

@@ -197,10 +197,15 @@ def travelled(plan: Plan | None, others: list[Any], root: int) -> Plan:
     """The plan of the root. Other ranks may leave the plan out, but may not give another one."""
     if others[root] is None:
         raise ValueError(f"plan must be given at the root, rank {root}")
-    for rank, other in enumerate(others):
-        if other is not None and other != others[root]:
-            raise ValueError(f"plan on rank {rank} is not the same as at the root, rank {root}")
+    require_one_plan(others, root)
     return Plan.from_dict(json.loads(others[root])) if plan is None else plan
+
+
+def require_one_plan(texts: list[Any], root: int) -> None:
+    """Raise ValueError if a rank gives a plan that the root does not give."""
+    for rank, text in enumerate(texts):
+        if text is not None and text != texts[root]:
+            raise ValueError(f"plan on rank {rank} is not the same as at the root, rank {root}")
 
 
 def as_text(plan: Plan | None) -> str | None:

@@ -41,7 +41,16 @@ from ..runners.stencil import DTYPES, checked_weight
 from ..runners.watch import Choice, Judge
 from ..trace import Trace
 from . import pools, product
-from .arguments import Call, agreed, as_text, columns, described, held, trace_of
+from .arguments import (
+    Call,
+    agreed,
+    as_text,
+    columns,
+    described,
+    held,
+    require_one_plan,
+    trace_of,
+)
 from .kinds import wrong_kind
 from .loop import Loop, Waiting, all_of
 from .panels import stopping
@@ -320,7 +329,7 @@ def _stencil(
         call.require_one_root(roots)
         shape = agreed("U", shapes, root)
         _require_same(same, root)
-        _require_one_plan(texts, root)
+        require_one_plan(texts, root)
         (traced, measures), dtype = wishes[root], np.dtype(shape.dtype)
         own_pool = call.pool(places)
         known = _measured(ranks, own_pool, dtype, shape.shape) if measures else None
@@ -355,12 +364,6 @@ def _require_same(given: list[_Limits], root: int) -> None:
                     f"{name} must be the same on all ranks, got {wanted!r} at the root, rank"
                     f" {root}, and {theirs!r} on rank {rank}"
                 )
-
-
-def _require_one_plan(texts: list[str | None], root: int) -> None:
-    for rank, text in enumerate(texts):
-        if text is not None and text != texts[root]:
-            raise ValueError(f"plan on rank {rank} is not the same as at the root, rank {root}")
 
 
 # ---- the plan ------------------------------------------------------------------------------------
@@ -486,9 +489,7 @@ def _timed(
         raise ValueError(
             f"plan is for a matrix of {plan.shape[0]} x {plan.shape[1]}, U has shape {shape}"
         )
-    own = Members(
-        plan.cycle_times, plan.links, plan.names, plan.unit, plan.latencies, plan.overheads
-    )
+    own = Members(plan.cycle_times, plan.links, plan.names, plan.unit)
     return timed_for(own, plan, steps, dtype.itemsize)
 
 

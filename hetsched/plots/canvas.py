@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -135,8 +134,9 @@ def figure_svg(draw: Callable[..., Any]) -> str:
 
 def save_plot(draw: Callable[..., Any], path: str | PathLike[str], options: dict[str, Any]) -> None:
     """Write the plot that draw(**options) makes to a file. See `Drawn.save_plot`."""
+    path = check.path("path", path)
     if Path(path).suffix not in FORMATS:
-        raise ValueError(f"path must end in .pdf, .svg or .png, got {os.fspath(path)!r}")
+        raise ValueError(f"path must end in .pdf, .svg or .png, got {path!r}")
     pyplot = need("matplotlib.pyplot", "plotting")
     with pyplot.ioff():
         given = pyplot.get_fignums()

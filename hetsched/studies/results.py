@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._base import check
 from .._base.lines import content_of, line_of
 from .._base.need import need
 from .._base.regular import open_regular, read_text, require_regular
@@ -113,9 +114,7 @@ def _column(pandas: Any, name: str, values: list[Scalar]) -> Any:
 
 def require_output(path: str | os.PathLike[str]) -> Path:
     """Check before any work that a file can be written."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be the name of a file, got {path!r}")
-    found = Path(path)
+    found = Path(check.path("path", path))
     if found.suffix not in SUFFIXES:
         raise ValueError(f"path must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
     if found.suffix == ".parquet":

@@ -394,3 +394,36 @@ def test_a_dataset_of_a_file_that_has_lost_its_name():
         np.testing.assert_array_equal(out, 3 * np.eye(4))
         with pytest.raises(ValueError, match="^out and A are the same file"):
             hs.matmul_files("old.h5:A", np.eye(4), out, memory="16M")
+
+
+def methods_with_a_path():
+    plan = hs.distribute(10, PLATFORM)
+    trace = hs.Trace.from_steps([(0, "compute", 0, 1, "")], ["P0"], kind="run", speeds=[1])
+    grid = hs.lu_grid(4, PLATFORM)
+    return {
+        "Plan.save": plan.save,
+        "Plan.load": hs.Plan.load,
+        "Plan.save_plot": plan.save_plot,
+        "Platform.save": PLATFORM.save,
+        "Platform.load": hs.Platform.load,
+        "Trace.to_chrome": trace.to_chrome,
+        "Trace.to_csv": trace.to_csv,
+        "Trace.to_html": trace.to_html,
+        "Trace.to_paje": trace.to_paje,
+        "LuGrid.to_chameleon": grid.to_chameleon,
+        "load_checkpoint": hs.mpi.load_checkpoint,
+        "study": lambda path: hs.study(work, {"x": [1]}, path=path),
+    }
+
+
+@pytest.mark.parametrize("given", [5, ["a"], "", b""], ids=repr)
+@pytest.mark.parametrize("name", methods_with_a_path())
+def test_arguments_that_are_no_path(name, given):
+    kind = ValueError if isinstance(given, str | bytes) else TypeError
+    with pytest.raises(kind, match=r"^path must "):
+        methods_with_a_path()[name](given)
+
+
+def test_a_path_as_bytes():
+    PLATFORM.save(b"as_bytes.toml")
+    assert hs.Platform.load(b"as_bytes.toml") == PLATFORM

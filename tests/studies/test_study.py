@@ -224,7 +224,7 @@ def test_random_designs():
         ({"x": [1]}, {"n_jobs": 0}, "n_jobs must be the number of processes"),
         ({"x": [1]}, {"progress": 3}, "progress must be"),
         ({"x": [1]}, {"path": "x.txt"}, "path must end in .parquet or .csv, got 'x.txt'"),
-        ({"x": [1]}, {"path": 3}, "path must be the name of a file, got 3"),
+        ({"x": [1]}, {"path": 3}, "path must be a path, got 3"),
     ],
 )
 def test_mistakes(grid, options, words, tmp_path, monkeypatch):
