@@ -111,7 +111,10 @@ static hs_status deal_blocks(int64_t n, int32_t p, const double *cycle_times,
 {
     if (method == HS_PATTERN_BEST) {
         if (period < 1 || period > n) period = n;
-        for (int64_t k = 0; k < n; k++) owner[n - 1 - k] = dealt[k % period];
+        for (int64_t k = 0, at = 0; k < n; k++) {
+            owner[n - 1 - k] = dealt[at];
+            if (++at == period) at = 0;
+        }
         return HS_OK;
     }
     if (method == HS_PATTERN_CYCLIC) {

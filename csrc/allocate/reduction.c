@@ -277,7 +277,8 @@ hs_status hs_reduction_owners(int64_t n, int64_t block, int32_t p, const double 
 
 /* What the bound is made of.
  *   unit      time of the fastest worker
- *   divided   [blocks] the least time per multiply-add of a block in which 1, 2, ... blocks end
+ *   divided   [blocks] divided[i]: the least time in which i + 1 equal blocks are done, if a block
+ *             is one multiply-add
  *   work, panels
  *             multiply-adds of products and updates, and of panels, so far
  *   sum       of the meetings so far */

@@ -336,7 +336,7 @@ static bool enrol_workers(searcher *s, solution *y)
 {
     const bus *x = s->x;
     bool improved = false;
-    for (int32_t from = y->q; from < x->p; from++) {
+    for (int32_t from = y->q; from < x->p && s->work > 0; from++) {
         int32_t i = y->send[from];
         int32_t other = place_of(y->back, i);
         int32_t low = x->returns && y->q > HS_TASK_LINKS_BOTH ? place_by_rule(y, x, i) : 0;
@@ -524,6 +524,12 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
     bus x;
     hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
+    double most = 0.0; /* of the tasks, which are counted in 64 bits */
+    for (int32_t i = 0; i < p; i++) most += bound / cycle_times[i];
+    if (most >= HS__MOST_SUM) {
+        free(x.cycle);
+        return HS_ERROR_VALUE;
+    }
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
     double *keys = malloc((size_t)p * sizeof *keys);

@@ -1,9 +1,9 @@
 /* hs_max_tasks: the most tasks in a given time, for one platform or many.
  *
- * Workers that cannot work are left out, and a platform without messages out is turned around in
- * time, so that the two solvers (tasks_equal.c, tasks_linked.c) always have messages out if there
- * are any. They return slots. Here slots become orders of the messages, and the makespan is
- * computed as a simulation of the plan would compute it. */
+ * Workers that cannot work are left out. For HS_TASKS_BEST, a platform without messages out is
+ * turned around in time, so that the two solvers (tasks_equal.c, tasks_linked.c) then have messages
+ * out if there are any. They return slots. Here slots become orders of the messages, and the
+ * makespan is the exact end of the plan, rounded up. */
 #include <math.h>
 #include <string.h>
 
@@ -49,36 +49,7 @@ hs_status hs__order_by_slots(int32_t p, const int64_t *counts, const int32_t *sl
     return status;
 }
 
-double hs__arrivals(const hs__bus *x, int32_t q, const int32_t *order, const int64_t *counts,
-                    double *ends)
-{
-    double bus = 0.0;
-    for (int32_t d = 0; d < q; d++) {
-        const int32_t i = order[d];
-        bus = x->sends_equal ? (d + 1) * x->send : bus + x->sends[i];
-        ends[i] = bus + (double)counts[i] * x->times[i];
-    }
-    return bus;
-}
-
-/* Returns when the last worker ends if everything is as early as the orders allow. */
-static double end_of_plan(const hs__bus *x, const int64_t *counts, int32_t q, const int32_t *sends,
-                          const int32_t *receives, double *ends)
-{
-    double bus = hs__arrivals(x, q, sends, counts, ends);
-    double last = 0.0;
-    for (int32_t d = 0; d < q; d++) last = fmax(last, ends[sends[d]]);
-    for (int32_t d = 0; d < q && x->returning; d++) {
-        const int32_t i = receives[d];
-        if (x->receives[i] == 0.0) continue;
-        bus = fmax(bus, ends[i]) + x->receives[i];
-        last = fmax(last, bus);
-    }
-    return last;
-}
-
-hs_status hs__bus_plan(hs__bus *x, int32_t p, double bound, const hs__found *found,
-                       hs_task_plan *plan)
+hs_status hs__bus_plan(hs__bus *x, int32_t p, const hs__found *found, hs_task_plan *plan)
 {
     double *keys = hs__room_take(&x->prices, (size_t)x->p, sizeof *keys);
     if (!keys) return HS_ERROR_MEMORY;
@@ -88,9 +59,12 @@ hs_status hs__bus_plan(hs__bus *x, int32_t p, double bound, const hs__found *fou
     if (status == HS_OK)
         status = hs__order_by_slots(x->p, found->counts, found->receives, true, keys,
                                     plan->receive_order, &q);
+    const hs__messages messages = {x->times, x->sends, x->returning ? x->receives : NULL};
+    double end = 0.0;
+    if (status == HS_OK)
+        status = hs__exact_end(x->p, &messages, q, plan->send_order, plan->receive_order,
+                               found->counts, &end);
     if (status != HS_OK) return status;
-    double end = end_of_plan(x, found->counts, q, plan->send_order, plan->receive_order, keys);
-    if (fabs(end - bound) <= HS__SETTLED * bound) end = bound;
     memset(plan->counts, 0, (size_t)p * sizeof *plan->counts);
     for (int32_t i = 0; i < x->p; i++) plan->counts[x->worker[i]] = found->counts[i];
     for (int32_t d = 0; d < q; d++) {
@@ -159,7 +133,7 @@ hs_status hs_max_tasks(const hs_task_workers *workers, double bound, int32_t met
     hs_status status = hs__bus_open(workers->p, effort, cancel, &x);
     if (status != HS_OK) return status;
     status = plan_most(&x, workers, bound, method, &room, &found);
-    if (status == HS_OK) status = hs__bus_plan(&x, workers->p, bound, &found, plan);
+    if (status == HS_OK) status = hs__bus_plan(&x, workers->p, &found, plan);
     if (status == HS_OK) status = certify_tasks(plan, certificate);
     hs__room_free(&room);
     hs__bus_close(&x);
@@ -184,6 +158,7 @@ hs_status hs_max_tasks_batch(int64_t rows, const hs_task_workers *workers, doubl
         own.cycle_times += at * p;
         if (own.sends) own.sends += at * own.send_stride;
         if (own.receives) own.receives += at * own.receive_stride;
+        x.end = hs__effort_end(effort); /* each platform has the whole time */
         status = plan_most(&x, &own, bound, method, &room, &found);
         if (status != HS_OK) break;
         tasks[row] = found.tasks;

@@ -10,6 +10,7 @@
 #include "core/numbers.h"
 #include "core/order.h"
 #include "core/sort.h"
+#include "core/status.h"
 
 /* What a time T is asked. */
 typedef struct {
@@ -73,6 +74,18 @@ static hs_status first_double(question *q, double low, double high, test passes,
     return HS_OK;
 }
 
+/* Computes when each worker with tasks ends its last one, up to rounding; ends [p]. */
+static void find_ends(const hs__bus *x, int32_t q, const int32_t *order, const int64_t *counts,
+                      double *ends)
+{
+    double bus = 0.0;
+    for (int32_t d = 0; d < q; d++) {
+        const int32_t i = order[d];
+        bus = x->sends_equal ? (d + 1) * x->send : bus + x->sends[i];
+        ends[i] = bus + (double)counts[i] * x->times[i];
+    }
+}
+
 /* Removes the tasks that are too many: the workers that end last lose one each. */
 static hs_status trim_counts(hs__bus *x, int64_t wanted, hs__found *found)
 {
@@ -86,7 +99,7 @@ static hs_status trim_counts(hs__bus *x, int64_t wanted, hs__found *found)
         hs_status status =
             hs__order_by_slots(x->p, found->counts, found->sends, false, ends, order, &q);
         if (status != HS_OK) return status;
-        hs__arrivals(x, q, order, found->counts, ends);
+        find_ends(x, q, order, found->counts, ends);
         /* the latest first, ties to the lowest index; workers without tasks come last */
         double *keys = ends + p;
         const uint64_t most = hs__bits_of(INFINITY);
@@ -185,7 +198,7 @@ static hs_status plan_least(hs__bus *x, const hs_task_workers *workers, int64_t 
     status = find_interval(x, workers, wanted, &low, &high);
     if (status == HS_OK && wanted > 0) status = find_least(&q, low, high, &makespan, &bound);
     if (status == HS_OK) status = trim_counts(x, wanted, &q.found);
-    if (status == HS_OK) status = hs__bus_plan(x, workers->p, makespan, &q.found, plan);
+    if (status == HS_OK) status = hs__bus_plan(x, workers->p, &q.found, plan);
     if (status != HS_OK) return status;
     status = hs_certificate_of("makespan", HS_MINIMISED, plan->makespan,
                                fmin(bound, plan->makespan), certificate);
@@ -212,6 +225,39 @@ hs_status hs_min_time(const hs_task_workers *workers, int64_t tasks, const hs_ef
 
 /* ---- the end of a plan ---- */
 
+hs_status hs__exact_end(int32_t p, const hs__messages *x, int32_t served, const int32_t *send_order,
+                        const int32_t *receive_order, const int64_t *counts, double *end)
+{
+    const size_t count = (size_t)hs__max(served, 1);
+    hs__exact *ends = calloc(count, sizeof *ends); /* in the order of the messages out */
+    int32_t *place = malloc((size_t)p * sizeof *place);
+    hs_status status = hs__check_memory(ends && place);
+    for (int32_t i = 0; i < p && !status; i++) place[i] = -1;
+    for (int32_t d = 0; d < served && !status; d++) place[send_order[d]] = d;
+    for (int32_t d = 0; d < served && x->receives && !status; d++)
+        if (place[receive_order[d]] < 0) status = HS_ERROR_VALUE;
+    hs__exact bus = {{0}};
+    hs__exact last = {{0}};
+    for (int32_t d = 0; d < served && !status; d++) {
+        const int32_t i = send_order[d];
+        if (x->sends) hs__exact_add(&bus, x->sends[i], 1);
+        ends[d] = bus;
+        hs__exact_add(&ends[d], x->cycle_times[i], (uint64_t)counts[i]);
+        if (hs__exact_less(&last, &ends[d])) last = ends[d];
+    }
+    for (int32_t d = 0; d < served && x->receives && !status; d++) {
+        const int32_t i = receive_order[d];
+        if (x->receives[i] == 0.0) continue;
+        if (hs__exact_less(&bus, &ends[place[i]])) bus = ends[place[i]];
+        hs__exact_add(&bus, x->receives[i], 1);
+        if (hs__exact_less(&last, &bus)) last = bus;
+    }
+    free(ends);
+    free(place);
+    if (status == HS_OK) *end = hs__exact_rounded(&last, true);
+    return status;
+}
+
 hs_status hs_task_end(const hs_task_workers *workers, int32_t served, const int32_t *send_order,
                       const int32_t *receive_order, const int64_t *counts, double *end)
 {
@@ -233,28 +279,6 @@ hs_status hs_task_end(const hs_task_workers *workers, int32_t served, const int3
         if (counts[i] < 0 || counts[i] > HS__SIZE_MOST || isinf(workers->cycle_times[i]))
             return HS_ERROR_VALUE;
     }
-    hs__exact *ends = calloc((size_t)p, sizeof *ends);
-    if (!ends) return HS_ERROR_MEMORY;
-    for (int32_t d = 0; d < served; d++) ends[send_order[d]].limb[0] = 1;
-    for (int32_t d = 0; d < served && receives; d++)
-        if (!ends[receive_order[d]].limb[0]) status = HS_ERROR_VALUE;
-    hs__exact bus = {{0}};
-    hs__exact last = {{0}};
-    for (int32_t d = 0; d < served; d++) {
-        const int32_t i = send_order[d];
-        if (sends) hs__exact_add(&bus, sends[i], 1);
-        ends[i] = bus;
-        hs__exact_add(&ends[i], workers->cycle_times[i], (uint64_t)counts[i]);
-        if (hs__exact_less(&last, &ends[i])) last = ends[i];
-    }
-    for (int32_t d = 0; d < served && receives; d++) {
-        const int32_t i = receive_order[d];
-        if (receives[i] == 0.0) continue;
-        if (hs__exact_less(&bus, &ends[i])) bus = ends[i];
-        hs__exact_add(&bus, receives[i], 1);
-        if (hs__exact_less(&last, &bus)) last = bus;
-    }
-    free(ends);
-    if (status == HS_OK) *end = hs__exact_rounded(&last, true);
-    return status;
+    const hs__messages messages = {workers->cycle_times, sends, receives};
+    return hs__exact_end(p, &messages, served, send_order, receive_order, counts, end);
 }

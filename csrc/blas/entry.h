@@ -75,7 +75,9 @@ struct hs__entry {
     int32_t bits;    /* of the caller's integers, 32 or 64; 0: unknown, the engine takes no call */
     int32_t routine; /* of the name */
     int32_t dtype;   /* hs_dtype */
-    int32_t guessed; /* `behind` is not in the scope of the caller itself */
+    /* the caller's own scope does not have the name, so `behind` may be another function than the
+     * caller meant */
+    int32_t guessed;
     struct hs__library *library; /* of the function; NULL: it cannot be asked for its threads */
     double governed;             /* multiply-adds from which its calls are governed (govern.h) */
     const hs__name *name;

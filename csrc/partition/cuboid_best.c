@@ -18,7 +18,8 @@ enum { MOST_SEARCHED = 64 }; /* workers of one interval DP: a search over more w
  * about size^3 / 10^7 seconds. */
 enum { MOST_ORDERS = 2000, SEARCH_WORK = 8000000, ROUND_WORK = 2000000 };
 
-/* A problem whose weights are scaled by a power of two, so that nothing overflows or is rounded. */
+/* A problem whose weights are divided by a power of two, so that the largest is in 1 .. 2. Only
+ * weights below 2^-1022 of the largest are rounded. */
 typedef struct {
     int32_t p, size; /* workers, positive volumes */
     const double *volumes;

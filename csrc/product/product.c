@@ -44,7 +44,8 @@ typedef struct {
     hs__kernel *kernel; /* [domains] */
     double *speeds;     /* [workers] of a shared run, as they are of late */
     double *done;       /* [workers] flops */
-    /* [workers] the least depth of the worker's boxes, if the caller keeps layers; else NULL */
+    /* [count] if the caller keeps layers: the depth of the first box of the same worker over this
+     * region; else NULL */
     int64_t *depth;
     hs__layered sum;
     /* for boxes with the whole depth: their layers, which are added up in the same order by all
@@ -86,13 +87,14 @@ static int32_t next_box(product_run *job, int32_t worker, int32_t *at)
     return -1;
 }
 
-/* Returns the product that a box belongs to. If the caller keeps layers, that is the product of the
+/* Returns the product that box i belongs to. If the caller keeps layers, that is the product of the
  * worker's part of the depth, in a matrix of its own, and the box's depth is counted from there. */
-static hs_product product_of(const product_run *job, hs_box *box)
+static hs_product product_of(const product_run *job, int32_t i, hs_box *box)
 {
     hs_product own = *job->product;
-    if (!job->depth) return own;
-    const int64_t first = job->depth[box->worker];
+    *box = job->boxes->box[i];
+    if (!job->boxes->layers) return own;
+    const int64_t first = job->depth[i];
     const int64_t bytes = hs__element_bytes(own.dtype);
     if (box->length) {
         own.a = (const char *)own.a + first * own.a_col_stride * bytes;
@@ -121,8 +123,8 @@ static const hs__in_layers *layers_of(const product_run *job, const hs_box *box)
 static int set_up_box(const product_run *job, int32_t domain, int32_t i, hs__panel_product *x)
 {
     if (job->boxes->layered) return hs__layered_product(&job->sum, i, &job->kernel[domain], x);
-    hs_box box = job->boxes->box[i];
-    const hs_product product = product_of(job, &box);
+    hs_box box;
+    const hs_product product = product_of(job, i, &box);
     return hs__panel_product_init(x, &job->kernel[domain], &product, &box, layers_of(job, &box), 1);
 }
 
@@ -406,16 +408,42 @@ static hs_status open_arrays(product_run *job)
     return hs__check_memory(job->taken && job->room);
 }
 
-/* Finds where each worker's part of the depth begins. */
+/* Returns the number of elements of C in both boxes. */
+static int64_t shared_area(const hs_box *x, const hs_box *y)
+{
+    const int64_t height =
+        hs__min(x->row + x->height, y->row + y->height) - hs__max(x->row, y->row);
+    const int64_t width = hs__min(x->col + x->width, y->col + y->width) - hs__max(x->col, y->col);
+    return height > 0 && width > 0 ? height * width : 0;
+}
+
+/* Finds the depth from which each box counts if the caller keeps the layers. A box that is the
+ * first one of its worker over its region applies beta there, and counts from its own depth. A
+ * later box counts from the depth of the first ones. HS_ERROR_VALUE if a box lies only partly over
+ * first ones, over first ones of several depths, or before their depth. */
 static hs_status find_depths(product_run *job)
 {
     const hs_boxes *boxes = job->boxes;
-    job->depth = hs__run_zeros(&job->run, (size_t)job->run.workers, sizeof *job->depth);
-    if (!job->depth) return HS_ERROR_MEMORY;
-    for (int32_t w = 0; w < job->run.workers; w++) job->depth[w] = job->product->k;
-    for (int32_t i = 0; i < boxes->count; i++)
-        job->depth[boxes->box[i].worker] =
-            hs__min(job->depth[boxes->box[i].worker], boxes->box[i].depth);
+    job->depth = hs__run_zeros(&job->run, (size_t)boxes->count, sizeof *job->depth);
+    if (!job->depth && boxes->count) return HS_ERROR_MEMORY;
+    for (int32_t i = 0; i < boxes->count; i++) {
+        const hs_box *box = &boxes->box[i];
+        int64_t covered = 0;
+        job->depth[i] = box->depth;
+        if (job->product->k && !box->length) continue;
+        for (int32_t j = 0; j < i; j++) {
+            const hs_box *other = &boxes->box[j];
+            if (other->worker != box->worker || other->depth != job->depth[j]) continue;
+            if (job->product->k && !other->length) continue;
+            const int64_t area = shared_area(box, other);
+            if (area && (!job->product->k || other->depth > box->depth ||
+                         (covered && other->depth != job->depth[i])))
+                return HS_ERROR_VALUE;
+            if (area) job->depth[i] = other->depth;
+            covered += area;
+        }
+        if (covered && covered != box->height * box->width) return HS_ERROR_VALUE;
+    }
     return HS_OK;
 }
 
@@ -457,10 +485,10 @@ static hs_status open_run(void *context)
     const hs_status status = open_all(job);
     /* nothing can fail any more */
     for (int32_t i = 0; i < boxes->count && !boxes->layered && !status; i++) {
-        hs_box box = boxes->box[i];
         /* an empty box lies beside one that is not empty */
-        if (has_work(job, i) || (p->k && !box.length)) continue;
-        const hs_product own = product_of(job, &box);
+        if (has_work(job, i) || (p->k && !boxes->box[i].length)) continue;
+        hs_box box;
+        const hs_product own = product_of(job, i, &box);
         scale_box(&own, &box);
     }
     const int64_t parts = boxes->layered ? boxes->count : job->run.total;

@@ -64,7 +64,8 @@ hs_status hs__ring_open(hs__ring *x, const hs_ring *problem, const int *cancel)
     const double ratio = (hs__ring_affine(problem) ? 1.0 : problem->volume) / problem->work;
     x->unit = problem->work * fastest;
     for (size_t i = 0; i < p && !hs__cancelled(cancel); i++) {
-        /* half of it with each neighbour, both halves on the diagonal */
+        /* Half of the overhead in each entry, on the diagonal, too: a ring of one reads that entry
+         * twice. */
         const double half = 0.5 * hs__ring_overhead(problem, i) / fastest / problem->work;
         x->speed[i] = fastest / problem->cycle_times[i];
         for (size_t j = 0; j < p; j++)

@@ -98,7 +98,8 @@ static int list_methods(hs__matmul_planner *s, int32_t methods[HS_MATMUL_METHODS
     return count;
 }
 
-/* Tries the methods. Of several, one with too little to divide, or too much, is left out. */
+/* Tries the methods. Of several, one with too little to divide, or too much, is left out, and so is
+ * one whose times overflow if another one has a plan. */
 static hs_status try_methods(hs__matmul_planner *s)
 {
     if (s->options.method) return try_method(s, s->options.method);
@@ -106,6 +107,7 @@ static hs_status try_methods(hs__matmul_planner *s)
     const int count = list_methods(s, methods);
     for (int i = 0; i < count; i++) {
         const hs_status status = try_method(s, methods[i]);
+        if (status == HS_ERROR_VALUE && s->best.method) continue;
         if (status && status != HS_ERROR_INFEASIBLE && status != HS_ERROR_UNSUPPORTED)
             return status;
     }

@@ -11,6 +11,7 @@
  * probability s_k, and the block is sent if at least one does. */
 #include "schedule/dynamic.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "core/cancel.h"
@@ -64,23 +65,27 @@ static double speed_of_all(const hs_dynamic *x, const double *times, double unit
     return sum;
 }
 
-/* Returns when all tasks are done if they are divided perfectly at every moment. */
+/* Returns when all tasks are done if they are divided perfectly at every moment, less a margin for
+ * the rounding of the sums. */
 static double ideal_end(const hs_dynamic *x)
 {
     const hs_speed_changes *changes = x->changes;
     const double unit = least_time(x, x->cycle_times);
-    double left = (double)hs__dynamic_tasks(x) * unit;
+    const int32_t count = changes ? changes->count : 0;
+    double left = (double)hs__dynamic_tasks(x);
     double start = 0.0;
     double speed = speed_of_all(x, x->cycle_times, unit);
-    for (int32_t i = 0; changes && i < changes->count; i++) {
+    for (int32_t i = 0; i < count; i++) {
         if (changes->times[i] > start) {
-            if ((changes->times[i] - start) * speed >= left) break;
-            left -= (changes->times[i] - start) * speed;
+            const double done = (changes->times[i] - start) / unit * speed;
+            if (done >= left) break;
+            left -= done;
             start = changes->times[i];
         }
         speed = speed_of_all(x, changes->cycle_times + (size_t)i * (size_t)x->p, unit);
     }
-    return left > 0.0 ? start + left / speed : start;
+    const double end = left > 0.0 ? start + left / speed * unit : start;
+    return end * (1.0 - DBL_EPSILON * ((double)x->p + 4.0 * (double)count + 8.0));
 }
 
 hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *makespan)

@@ -102,10 +102,11 @@ static void form_teams(owners *x, const int64_t *groups)
 
 /* Adds to lines [zones] how many rows (axis 0) or columns (axis 1) of each zone lie in the union of
  * the spans; these are sorted here. */
-static void add_lines(const owners *x, int axis, int32_t count, hs__span *spans, double *lines)
+static void add_lines(const owners *x, int axis, int32_t count, hs__span *spans, const int *cancel,
+                      double *lines)
 {
     qsort(spans, (size_t)count, sizeof *spans, hs__compare_spans);
-    for (int32_t i = 0, next; i < count; i = next) {
+    for (int32_t i = 0, next; i < count && !hs__cancelled(cancel); i = next) {
         hs__span whole = spans[i];
         for (next = i + 1; next < count && spans[next].from <= whole.to; next++)
             whole.to = hs__max(whole.to, spans[next].to);
@@ -119,8 +120,8 @@ static void add_lines(const owners *x, int axis, int32_t count, hs__span *spans,
 
 /* Finds the lines that each of `count` workers or teams needs. of [workers]: the team of each worker;
  * NULL: each worker for itself. spans [zones] is workspace. */
-static void find_needs(const owners *x, int32_t count, const int32_t *of, hs__span *spans,
-                       line_needs *found)
+static hs_status find_needs(const owners *x, int32_t count, const int32_t *of, hs__span *spans,
+                            const int *cancel, line_needs *found)
 {
     for (int32_t one = 0; one < count; one++)
         for (int axis = 0; axis < 2; axis++) {
@@ -131,8 +132,10 @@ static void find_needs(const owners *x, int32_t count, const int32_t *of, hs__sp
                     spans[size++] = hs__span_of(&x->boxes[z], axis);
             }
             double *lines = (axis ? found->cols : found->rows) + (size_t)one * (size_t)x->zones;
-            add_lines(x, axis, size, spans, lines);
+            add_lines(x, axis, size, spans, cancel, lines);
+            if (hs__cancelled(cancel)) return HS_ERROR_CANCELLED;
         }
+    return HS_OK;
 }
 
 /* Returns how many of the lines begin .. end - 1 of the inner dimension a zone owns. Its span is
@@ -247,8 +250,9 @@ static hs_status list_owners(owners *x, const int64_t *groups, const int *cancel
     hs_status status = hs__check_memory(room);
     if (!status) {
         start_list(list, x->steps * x->zones);
-        find_needs(x, x->workers, NULL, spans, &x->own);
-        if (x->teams < x->workers) find_needs(x, x->teams, x->team, spans, &x->whole);
+        status = find_needs(x, x->workers, NULL, spans, cancel, &x->own);
+        if (!status && x->teams < x->workers)
+            status = find_needs(x, x->teams, x->team, spans, cancel, &x->whole);
     }
     for (int64_t step = 0; step < x->steps && !status; step++) {
         if (hs__cancelled(cancel)) status = HS_ERROR_CANCELLED;
@@ -276,7 +280,8 @@ hs_status hs_matmul_owners(const hs_matmul *product, int64_t count, const hs_box
     if (count && !read_steps(&x, count)) return HS_ERROR_VALUE;
     message_list list = {.capacity = capacity, .messages = messages, .sent = sent};
     hs_status status = HS_OK;
-    if (count && product->k) status = list_owners(&x, groups, cancel, &list);
+    const bool some = count && product->m && product->n && product->k;
+    if (some) status = list_owners(&x, groups, cancel, &list);
     else start_list(&list, count);
     if (!status) *message_count = list.count;
     return status;

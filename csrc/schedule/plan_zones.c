@@ -33,8 +33,8 @@ static const char *scope_of_slices(const hs__matmul_planner *s, int32_t method)
     const hs_matmul *x = &s->product;
     for (int32_t i = 0; x->link_costs && i < x->p; i++)
         if (x->link_costs[i] > 0.0) return "";
-    /* with ragged blocks it matters which worker has the smaller one */
     if (x->links) return "";
+    /* with ragged blocks it matters which worker has the smaller one */
     if (method == HS_MATMUL_COLUMNS) return x->n % s->block ? "" : "slices into block columns";
     if (method == HS_MATMUL_ROWS) return x->m % s->block ? "" : "slices into block rows";
     return "";

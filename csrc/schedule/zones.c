@@ -186,31 +186,29 @@ static int64_t end_part(int64_t n, int64_t block, int64_t from, double elements)
     return from + hs__min(width, left);
 }
 
-/* Returns the last column that the workers reach in the time. */
-static int64_t reach_by(const hs_matmul *x, int64_t block, double time)
+/* Returns the first column that the workers do not reach, or n, if worker i does
+ * time * fastest / cycle_times[i] elements. */
+static int64_t reach_by(const hs_matmul *x, int64_t block, double fastest, double time)
 {
     int64_t at = 0;
     for (int32_t i = 0; i < x->p; i++)
-        at = end_part(x->n, block, at, time * (1.0 / x->cycle_times[i]));
+        at = end_part(x->n, block, at, time * (fastest / x->cycle_times[i]));
     return at;
 }
 
-/* Returns the least time in which the workers reach the end, up to rounding. */
-static double find_time(const hs_matmul *x, int64_t block)
+/* Returns the least time in which the workers reach the end, up to rounding, in units of what the
+ * fastest worker takes for an element. */
+static double find_time(const hs_matmul *x, int64_t block, double fastest)
 {
     enum { STEPS = 100 };
     double total = 0.0;
-    double fastest = 0.0;
-    for (int32_t i = 0; i < x->p; i++) {
-        total += 1.0 / x->cycle_times[i];
-        fastest = fmax(fastest, 1.0 / x->cycle_times[i]);
-    }
+    for (int32_t i = 0; i < x->p; i++) total += fastest / x->cycle_times[i];
     const double elements = (double)x->n * (double)(x->n + 1);
     double low = elements / 2.0 / total;
-    double high = elements / fastest;
+    double high = elements;
     for (int step = 0; step < STEPS; step++) {
         const double middle = (low + high) / 2.0;
-        *(reach_by(x, block, middle) == x->n ? &high : &low) = middle;
+        *(reach_by(x, block, fastest, middle) == x->n ? &high : &low) = middle;
     }
     return high;
 }
@@ -225,11 +223,13 @@ hs_status hs_matmul_triangle(const hs_matmul *product, int64_t block, int64_t ca
     for (int32_t i = 0; i < product->p; i++)
         if (isinf(product->cycle_times[i])) return HS_ERROR_VALUE;
     const int64_t n = product->n;
-    const double time = find_time(product, block);
+    double fastest = product->cycle_times[0];
+    for (int32_t i = 1; i < product->p; i++) fastest = fmin(fastest, product->cycle_times[i]);
+    const double time = find_time(product, block, fastest);
     int64_t count = 0;
     int64_t from = 0;
     for (int32_t i = 0; i < product->p; i++) {
-        const int64_t end = end_part(n, block, from, time * (1.0 / product->cycle_times[i]));
+        const int64_t end = end_part(n, block, from, time * (fastest / product->cycle_times[i]));
         if (end == from) continue;
         boxes[count] = (hs_box){.worker = i,
                                 .row = from,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/cancel.h"
+#include "core/sort.h"
 #include "core/numbers.h"
 #include "core/random.h"
 #include "star/star.h"
@@ -357,8 +358,8 @@ static double fill_draft(const search *x, draft *d, double time)
 }
 
 /* Computes the least time of the relaxation: a worker waits only for its load, the port never
- * waits. */
-static double relax_draft(const search *x, draft *d)
+ * waits. anew: the workers are not sorted by cost yet. */
+static double relax_draft(const search *x, draft *d, int anew)
 {
     const hs_star *star = x->star;
     double low = 0.0;
@@ -371,6 +372,8 @@ static double relax_draft(const search *x, draft *d)
         const double alone = star->cycle_times[i] * (double)star->r * (double)star->t + d->cost[i];
         high = fmin(high, own->load * star->link_costs[i] + (double)star->s * alone);
     }
+    if (anew && hs__sort(star->p, d->cost, d->by_cost) != HS_OK)
+        for (int32_t i = 0; i < star->p; i++) d->by_cost[i] = i;
     /* insertion sort: the order is nearly the same as in the previous call */
     for (int32_t k = 1; k < star->p; k++) {
         const int32_t i = d->by_cost[k];
@@ -413,24 +416,22 @@ static double make_draft(const search *x, int32_t held, draft *d)
     const hs_star *star = x->star;
     double best = INFINITY;
     int32_t able = 0;
-    for (int32_t i = 0; i < star->p; i++) {
-        d->by_cost[i] = i;
-        able += x->workers[i].count > 0;
-    }
+    for (int32_t i = 0; i < star->p; i++) able += x->workers[i].count > 0;
     for (int round = 0; round < 3; round++) {
         for (int32_t i = 0; i < star->p; i++)
             if (round == 0 || d->columns[i] > 0.0)
                 d->choice[i] = cheapest_option(
                     &x->workers[i], round ? d->columns[i] : (double)star->s / able, held);
-        best = relax_draft(x, d);
+        best = relax_draft(x, d, round == 0);
     }
-    for (int32_t k = star->p, trials = 64; k-- > 0 && trials > 0;) {
+    for (int32_t k = star->p, trials = 64;
+         k-- > 0 && trials > 0 && !hs__cancelled(x->port.cancel);) {
         const int32_t i = d->by_cost[k];
         const int32_t kept = d->choice[i];
         if (kept < 0 || d->columns[i] == 0.0) continue;
         trials--;
         d->choice[i] = -1;
-        const double other = able > 1 ? relax_draft(x, d) : INFINITY;
+        const double other = able > 1 ? relax_draft(x, d, 0) : INFINITY;
         if (other < best) {
             best = other;
             able--;
@@ -438,7 +439,7 @@ static double make_draft(const search *x, int32_t held, draft *d)
             d->choice[i] = kept;
         }
     }
-    return relax_draft(x, d);
+    return relax_draft(x, d, 0);
 }
 
 /* Rounds the columns down and gives the rest to the largest fractions. */

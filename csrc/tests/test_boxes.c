@@ -165,7 +165,47 @@ static void test_kept_layers(hs_pool *pool)
                     }
             CHECK(c[0] == -7.0);
         }
+    /* Worker 2 has two regions at different depths, after a box without rows. */
+    const hs_box regions[] = {
+        {.worker = 2, .width = 6, .length = 3},
+        {.worker = 2, .height = M, .width = 6, .length = 3},
+        {.worker = 0, .depth = 3, .height = M, .width = 6, .length = K - 3},
+        {.worker = 0, .col = 6, .height = M, .width = N - 6, .length = 4},
+        {.worker = 2, .depth = 4, .col = 6, .height = M, .width = N - 6, .length = K - 4}};
+    for (int e = 0; e < 2 * M * N; e++) own[0][e] = NAN;
     hs_product product;
+    hs_product_default(&product, HS_FLOAT64, M, N, K, a, b, c);
+    CHECK(hs_run_product(pool, &product,
+                         &(hs_boxes){.box = regions, .count = 5, .layers = (void *const *)own},
+                         NULL, NULL) == HS_OK);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            for (int w = 0; w < P; w += 2) {
+                const int cut = j < 6 ? 3 : 4;
+                const int first = (w == 0) == (j < 6) ? cut : 0;
+                double sum = 0.0;
+                for (int l = first; l < (first ? K : cut); l++) sum += a[i * K + l] * b[l * N + j];
+                CHECK(own[w][i * N + j] == sum);
+            }
+    /* boxes over a part of an earlier one, before it, and twice without an inner dimension */
+    const hs_box partly[] = {{.worker = 0, .height = M, .width = 6, .length = 3},
+                             {.worker = 2, .col = 6, .height = M, .width = N - 6, .length = 3},
+                             {.worker = 0, .depth = 3, .height = M, .width = N, .length = K - 3}};
+    const hs_box before[] = {{.worker = 0, .depth = 3, .height = M, .width = N, .length = K - 3},
+                             {.worker = 0, .height = M, .width = N, .length = 3}};
+    const hs_box twice[] = {{.worker = 0, .height = M, .width = N},
+                            {.worker = 0, .height = M, .width = N}};
+    for (int k = 0; k < 3; k++) {
+        const hs_boxes wrong = {.box = k == 0   ? partly
+                                       : k == 1 ? before
+                                                : twice,
+                                .count = k ? 2 : 3,
+                                .layers = (void *const *)own};
+        own[0][0] = -7.0;
+        hs_product_default(&product, HS_FLOAT64, M, N, k < 2 ? K : 0, a, b, c);
+        CHECK(hs_run_product(pool, &product, &wrong, NULL, NULL) == HS_ERROR_VALUE);
+        CHECK(own[0][0] == -7.0);
+    }
     hs_product_default(&product, HS_FLOAT64, M, M, 0, a, b, c);
     CHECK(hs_run_product(pool, &product, &(hs_boxes){.layers = (void *const *)own}, NULL, NULL) ==
               HS_OK &&

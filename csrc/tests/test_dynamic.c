@@ -199,6 +199,30 @@ static void predictions(void)
     }
 }
 
+/* The bound on the makespan is not above makespans that occur, and overflows only if they do. */
+static void bounds_hold(void)
+{
+    static product found;
+    double volume, least;
+    const int rounds = CHECK_MANY(2000, 200);
+    for (int round = 0; round < rounds; round++) {
+        double times[P];
+        for (int i = 0; i < P; i++) times[i] = 0.1 * (1 + check_random(9));
+        const hs_dynamic x = {.p = P,
+                              .cycle_times = times,
+                              .n = 1 + check_random(5),
+                              .kind = (int32_t)check_random(2),
+                              .seed = (uint64_t)round};
+        CHECK(simulate(&x, &found) == HS_OK);
+        CHECK(hs_dynamic_bounds(&x, &volume, &least) == HS_OK);
+        CHECK(least <= found.makespan && least > 0.0);
+    }
+    double slow[16];
+    for (int i = 0; i < 16; i++) slow[i] = 3e307;
+    const hs_dynamic x = {.p = 16, .cycle_times = slow, .n = 4};
+    CHECK(hs_dynamic_bounds(&x, &volume, &least) == HS_OK && least > 2.99e307 && least <= 3e307);
+}
+
 static void refusals(void)
 {
     static product found;
@@ -262,6 +286,7 @@ int main(void)
     draws();
     least_volumes();
     predictions();
+    bounds_hold();
     refusals();
     scarce();
     return check_result();

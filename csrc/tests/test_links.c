@@ -199,6 +199,24 @@ static void times_are_exact(void)
           count == 0);
 }
 
+/* The tasks of all workers together are counted in 64 bits. */
+static void too_many_tasks(void)
+{
+    enum { MANY = 600 };
+    static double cycles[MANY], sends[MANY];
+    static int32_t to[MANY], back[MANY];
+    int32_t q = -7;
+    int optimal = -7;
+    for (int i = 0; i < MANY; i++) {
+        cycles[i] = 0x1p-53;
+        sends[i] = 1e-9;
+    }
+    CHECK(hs_task_links(1.0, 500, cycles, sends, NULL, 1000, 1, NULL, &q, to, back, &optimal) ==
+          HS_OK);
+    CHECK(hs_task_links(1.0, MANY, cycles, sends, NULL, 1000, 1, NULL, &q, to, back, &optimal) ==
+          HS_ERROR_VALUE);
+}
+
 static void refusals(void)
 {
     const double one[2] = {1, 1};
@@ -274,6 +292,7 @@ int main(void)
     positions();
     more_slaves_than_are_proven();
     times_are_exact();
+    too_many_tasks();
     refusals();
     scarce();
     return check_result();

@@ -275,6 +275,33 @@ static void exact_ends(void)
     CHECK(end == -7);
 }
 
+/* The times are the exact ends of the plans for many workers, too, so that the least time is
+ * enough, and the double before it is not. */
+static void exact_times_of_many(void)
+{
+    enum { MANY = 500 };
+    static double times[MANY], receives[MANY];
+    static int64_t own[MANY];
+    static int32_t to[MANY], from[MANY];
+    hs_task_plan found = {.counts = own, .send_order = to, .receive_order = from};
+    hs_certificate of_many;
+    for (int i = 0; i < MANY; i++) {
+        times[i] = 50.0;
+        receives[i] = 0.1;
+    }
+    const hs_task_workers w = {MANY, times, NULL, receives, 0, 0};
+    CHECK(hs_min_time(&w, MANY, NULL, NULL, &found, &of_many) == HS_OK);
+    const double least = found.makespan;
+    double end;
+    CHECK(hs_task_end(&w, found.served, to, from, own, &end) == HS_OK && end == least);
+    CHECK(of_many.optimal && of_many.bound == least && fabs(least - 100.0) < 1e-12);
+    CHECK(hs_max_tasks(&w, least, HS_TASKS_BEST, NULL, NULL, &found, &of_many) == HS_OK);
+    CHECK(found.tasks >= MANY && found.makespan <= least);
+    CHECK(hs_max_tasks(&w, nextafter(least, 0), HS_TASKS_BEST, NULL, NULL, &found, &of_many) ==
+          HS_OK);
+    CHECK(found.tasks < MANY);
+}
+
 /* ---- errors ---- */
 
 static void refusals(void)
@@ -386,6 +413,7 @@ int main(void)
     prices();
     many_workers();
     batches();
+    exact_times_of_many();
     exact_ends();
     refusals();
     few_slots();

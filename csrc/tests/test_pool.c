@@ -262,6 +262,55 @@ static void claimed(void)
     }
 }
 
+static void *claim(void *context)
+{
+    computing *self = context;
+    self->status = hs_pool_claim(self->pool, INFINITY);
+    return NULL;
+}
+
+/* The claim of a thread that has ended holds for threads that start later. */
+static void claimed_by_a_thread_that_ended(void)
+{
+    hs_pool *pool = NULL;
+    if (!CHECK(hs_pool_create(2, NULL, &pool) == HS_OK)) return;
+    computing self = {pool, NULL, HS_ERROR_VALUE};
+    for (int round = 0; round < 5; round++) {
+        pthread_t other;
+        if (!CHECK(pthread_create(&other, NULL, round ? multiply_once : claim, &self) == 0)) return;
+        pthread_join(other, NULL);
+        CHECK(self.status == (round ? HS_ERROR_CANCELLED : HS_OK));
+    }
+    hs_pool_destroy(pool);
+}
+
+/* A child that is forked inside a run destroys the inherited pool and uses pools of its own. */
+static void forked_inside_a_run(void)
+{
+    double c[N * N];
+    hs_pool *pool = NULL;
+    hs__lease *lease;
+    if (!CHECK(hs_pool_create(4, NULL, &pool) == HS_OK) ||
+        !CHECK(hs__pool_lock(pool, HS__EXCLUSIVE, NULL, NULL, &lease) == HS_OK))
+        return;
+    int child_status = 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        hs_pool_destroy(pool);
+        int failed = 0;
+        for (int32_t p = 1; p < 5; p++) {
+            hs_pool *own = NULL;
+            if (hs_pool_create(p, NULL, &own) != HS_OK) _exit(1);
+            failed |= multiply_ones(own, c) != HS_OK;
+            hs_pool_destroy(own);
+        }
+        _exit(failed);
+    }
+    CHECK(waitpid(child, &child_status, 0) == child && child_status == 0);
+    hs__pool_unlock(lease);
+    hs_pool_destroy(pool);
+}
+
 /* A claim from within a run of the same thread is refused, because it would wait for itself. */
 static void claimed_from_within(void)
 {
@@ -508,6 +557,8 @@ int main(void)
     for (int round = 0; round < 10; round++) destroyed_with_threads_queued();
     claimed();
     claimed_from_within();
+    claimed_by_a_thread_that_ended();
+    forked_inside_a_run();
 
     hs_pool *pool = NULL;
     const int32_t negative[] = {0, -1};

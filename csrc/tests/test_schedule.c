@@ -116,6 +116,14 @@ static void test_triangle(void)
         if (block == 1) CHECK(found.makespan < found.bound + 4.0 * 3.0 * 40.0);
         for (int i = 0; i < count; i++) CHECK(sent[i] == 3.0 * (double)boxes[i].height);
     }
+    /* equal workers, also if sums of their speeds or of their times overflow */
+    const double large[P] = {1e303, 1e303, 1e303, 1e303};
+    const double small[P] = {1e-320, 1e-320, 1e-320, 1e-320};
+    for (int k = 0; k < 2; k++) {
+        x.cycle_times = k ? small : large;
+        CHECK(hs_matmul_triangle(&x, 1, P, boxes, sent, &count) == HS_OK && count == P);
+        for (int i = 0; i < count; i++) CHECK(boxes[i].width >= 5 && boxes[i].width <= 20);
+    }
     x.m = x.n = 0;
     CHECK(hs_matmul_triangle(&x, 1, P, boxes, sent, &count) == HS_OK && count == 0);
     x.m = 3;
@@ -215,6 +223,25 @@ static void test_best_layers(void)
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
+
+/* Zones without rows or columns need nothing, and a cancelled call ends before it counts. */
+static void test_no_owners(void)
+{
+    const int cancel = 1;
+    hs_matmul x = product_of(2, 0, 2, P);
+    x.links = links;
+    boxes[0] = (hs_box){.worker = 0, .height = 1, .length = 2};
+    boxes[1] = (hs_box){.worker = 1, .row = 1, .height = 1, .length = 2};
+    CHECK(hs_matmul_owners(&x, 2, boxes, NULL, NULL, MOST, sent, messages, &message_count) ==
+          HS_OK);
+    CHECK(message_count == 0 && sent[0] == 0.0 && sent[1] == 0.0);
+    x.n = 1;
+    boxes[0].width = boxes[1].width = 1;
+    message_count = -7;
+    CHECK(hs_matmul_owners(&x, 2, boxes, NULL, &cancel, MOST, sent, messages, &message_count) ==
+              HS_ERROR_CANCELLED &&
+          message_count == -7);
+}
 
 static void test_owners(void)
 {
@@ -519,6 +546,7 @@ int main(void)
     test_layers();
     test_best_layers();
     test_owners();
+    test_no_owners();
     test_torus();
     test_schedule();
     test_waits();

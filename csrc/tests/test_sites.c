@@ -81,6 +81,14 @@ static void test_free_cores(void)
         CHECK(!hs_choose_sites(8, 4, sites, one, -1, seed, workers));
         CHECK(workers[1] == 1 && workers[2] == 4 && workers[3] == 3);
     }
+    /* a fraction of a core is no room for another worker */
+    const double nearly[4] = {3.9, 2.7, 3.1, 1.5};
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        CHECK(!hs_choose_sites(3, 4, sites, nearly, 1, seed, workers));
+        CHECK(workers[0] == 3 || workers[2] == 3);
+        CHECK(!hs_choose_sites(4, 4, sites, (const double[4]){3.5, 4.0, 3.6, 0}, 0, seed, workers));
+        CHECK(workers[1] == 4);
+    }
     /* slower cores only where the fast ones are taken */
     sites[2].kind = 1;
     sites[3].kind = 1;

@@ -52,10 +52,11 @@ void hs__crowd_sample_thread(hs__crowd *crowd, int32_t worker);
 void hs__crowd_note_workers(void);
 
 /* Returns whether the pool is crowded: its workers wait for a core for a large share of the time
- * that they want to run. A pool becomes crowded by the samples of two workers. It is no longer
- * crowded when a caller that works alone has a core of its own, after some time that grows while
- * this turns out to be too early, and while the threads that run in the system leave no cpu. Without
- * recent samples their number decides: if they leave less than two cpus, the pool is crowded.
+ * that they want to run. A pool becomes crowded by the samples of two workers. A crowded pool is
+ * tried again when a caller that works alone has a core of its own, but only after some time. This
+ * time grows whenever the trial came too early, and while the threads that run in the system leave
+ * no cpu free. Without recent samples the number of these threads decides: if they leave less than
+ * two cpus, the pool is crowded.
  *   cpus  the number that the process may use (hs__load_quota). With less than p the workers wait
  *         for it, not for other programs, and the pool is not crowded */
 int hs__crowd_judge(hs__crowd *crowd, double cpus);

@@ -18,8 +18,8 @@
 enum { EXCLUSIVE = -1 };
 
 _Thread_local const hs_pool *hs__helper_of;
-/* Its address identifies the thread. */
-static _Thread_local char this_thread;
+/* Identifies the thread: 0, or a number that no other thread had before. */
+static _Thread_local uint64_t this_thread;
 /* The lease that this thread took last, or NULL. */
 static _Thread_local hs__lease *innermost;
 
@@ -38,8 +38,8 @@ int32_t hs_pool_is_inside(const hs_pool *pool)
 
 int hs__pool_is_claimed(const hs_pool *pool)
 {
-    const char *owner = atomic_load(&pool->owner);
-    return owner && owner != &this_thread;
+    const uint64_t owner = atomic_load(&pool->owner);
+    return owner && owner != this_thread;
 }
 
 /* ---- waiting for a turn ---------------------------------------------------------------------- */
@@ -179,6 +179,10 @@ int hs__leases_open(hs_pool *pool)
 
 void hs__leases_close(hs_pool *pool)
 {
+    /* A child that was forked inside a run still has its thread's lease of the inherited pool. */
+    for (hs__lease **of = &innermost; *of;)
+        if ((*of)->pool == pool) *of = (*of)->outer;
+        else of = &(*of)->outer;
     for (hs__lease *lease = atomic_load(&pool->leases), *next; lease; lease = next) {
         next = lease->next;
         if (pool->pid == getpid()) hs__signal_end(&lease->done);
@@ -269,7 +273,9 @@ hs_status hs_pool_claim(hs_pool *pool, double seconds)
     if (!pool || !(seconds >= 0.0)) return HS_ERROR_VALUE;
     if (pool->pid != getpid()) return HS_ERROR_THREAD;
     if (is_inside(pool)) return HS_ERROR_BUSY;
-    atomic_store(&pool->owner, &this_thread);
+    static _Atomic uint64_t threads;
+    if (!this_thread) this_thread = atomic_fetch_add(&threads, 1) + 1;
+    atomic_store(&pool->owner, this_thread);
     hs__signal_wake(&pool->left);
     for (const double until = hs_clock() + seconds; atomic_load(&pool->callers);) {
         if (hs_clock() >= until) return HS_ERROR_BUSY;

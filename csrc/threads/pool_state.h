@@ -71,8 +71,8 @@ struct hs_pool {
     atomic_int busy;           /* callers and helpers that work: no more helpers join if it is p */
     atomic_int closing;        /* threads inside hs__pool_lock must leave */
     hs__signal left;           /* sent when a lease ends, and when waiting threads must leave */
-    /* identifies the only thread that may run jobs (lease.c); NULL: any thread may */
-    const char *_Atomic owner;
+    /* identifies the only thread that may run jobs (lease.c); 0: any thread may */
+    _Atomic uint64_t owner;
     atomic_int stop;      /* helpers must end */
     hs__helper helpers[]; /* [p] */
 };

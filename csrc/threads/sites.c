@@ -101,7 +101,8 @@ static int32_t choose_site(choice *x, int32_t remaining, int32_t kind)
     double sum = 0.0;
     for (int32_t i = 0; i < x->count; i++)
         if (x->sites[i].kind == kind) most = fmax(most, left(x, i));
-    const double least = fmin(most, remaining) - slack;
+    /* A fraction of a core is no room for one more worker. */
+    const double least = fmin(kind < 0 ? most : floor(most + slack), remaining) - slack;
     if (is_preferred_best(x, kind, least)) return x->preferred;
     for (int32_t i = 0; i < x->count; i++) sum += weight_of(x, i, kind, least);
     double at = hs__random_unit(&x->random) * sum;

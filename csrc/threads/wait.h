@@ -50,7 +50,7 @@ typedef struct hs__wait {
 } hs__wait;
 
 /* Returns when ready(what) holds, or after a cancel. The thread that makes the condition true must
- * send the signal, and so must a thread that cancels a wait with sleep = 0. */
+ * call hs__signal_send. A thread that cancels a wait with sleep = 0 must call hs__signal_wake. */
 void hs__wait_until(const hs__wait *wait, hs__signal *signal);
 
 /* Body of a busy-waiting loop: a pause instruction, and every 1024th time a sched_yield, so that a

@@ -59,10 +59,11 @@ HS_API hs_status hs_task_deadlines(double bound, int32_t p, const double *cycle_
 
 /* Tasks for workers that have links of their own. All messages out come before all answers:
  * swapping an answer with a message out right after it delays no task. Exact: times are taken as
- * integers of 128 bits, and a message is rounded up to a multiple of 2^-120 of the bound. Common
+ * integers of 128 bits, and a message is rounded up by less than 2^-119 of the bound. Common
  * parameters:
  *   bound        > 0, finite
- *   cycle_times  [p] time per task, > 0, finite, at least bound / 2^53
+ *   cycle_times  [p] time per task, > 0, finite, at least bound / 2^53; for hs_task_links the sum
+ *                of all bound / cycle_times is less than 2^62
  *   sends        [p] time of the message to each worker, >= 0, finite
  *   receives     [p] time of the message back, >= 0, finite; NULL for none
  * Source: the 2001 paper, section 4, with a time per link. */
@@ -95,8 +96,9 @@ HS_API hs_status hs_task_links(double bound, int32_t p, const double *cycle_time
                                int32_t *send_order, int32_t *receive_order, int *optimal);
 
 /* Computes weights for an upper bound: the largest number of tasks that a worker can do as the j-th
- * that is served and, counted from the end, the k-th that answers, if the workers before it have
- * the shortest messages of all. If all messages are equal, the number is exact.
+ * that is served and, counted from the end, the k-th that answers, as if the j - 1 workers served
+ * before it had the shortest messages out of all other workers, and the k - 1 workers that answer
+ * after it the shortest answers. If all messages are equal, the number is exact.
  *   depth    the k are 1 .. depth, at most p
  *   weights  [p * p * depth] out, worker by worker, then by j
  * Time O(p^2 depth), memory O(p). */
@@ -161,8 +163,8 @@ typedef enum hs_task_method {
  *   method         out: the hs_task_method that found the plan
  *   tasks          out: the sum of the counts
  *   bound          out, hs_max_tasks: no plan does more tasks in the given time
- *   makespan       out: when the last worker ends, if everything is as early as the orders allow;
- *                  the given (or least) time itself if they differ by rounding errors only */
+ *   makespan       out: when the last worker ends, if everything is as early as the orders allow,
+ *                  rounded up, as in hs_task_end */
 typedef struct hs_task_plan {
     int64_t *counts;
     int32_t *send_order, *receive_order;

@@ -121,10 +121,11 @@ typedef struct hs_site {
     int32_t cores, kind;
 } hs_site;
 
-/* Chooses the sites of a pool that needs fewer cores than it may use. The workers come together on
- * one site if that has enough free cores, else on as few as possible, of the fastest kind that has
- * free cores. Of equally good sites one is chosen at random, in proportion to its free cores, so
- * that processes that start at the same moment spread.
+/* Chooses the sites of a pool that needs fewer cores than it may use. The free cores of the fastest
+ * kind are taken first, then those of the next kind. Within a kind the workers come together on one
+ * site if that has enough free cores, else on as few as possible. Of equally good sites one is
+ * chosen at random, in proportion to its free cores, so that processes that start at the same moment
+ * spread.
  *   p           number of workers, 1 .. 4096
  *   free_cores  [count] >= 0, or NULL: all cores are free
  *   preferred   the site to take if it is as good as any other, or -1

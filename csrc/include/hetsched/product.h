@@ -63,10 +63,10 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *                slower workers. Excludes pace and receive. Zero: each worker computes its own
  *                boxes, alone
  *   layered      non-zero: each worker adds its boxes up in a layer of its own, the least rectangle
- *                of C around them; when all have ended, the layers are summed to C. If cooperative is also set, the layers must
- *                each cover the whole of C, in one box or in several consecutive boxes that have
- *                its rows from the first to the last; workers that finish early take over boxes,
- *                and the next two fields are NULL
+ *                of C around them; when all have ended, the layers are summed to C. If cooperative
+ *                is also set, the layers must each cover the whole of C, in one box or in several
+ *                consecutive boxes that have its rows from the first to the last; workers that
+ *                finish early take over boxes, and the next two fields are NULL
  *   sum_rows     [p + 1] layered: worker i sums rows sum_rows[i] .. sum_rows[i + 1] - 1 of C, which
  *                go from 0 to m; NULL: workers take rows when they are free
  *   sum_receive  [2 p] layered: start and end of the emulated transfer that each worker's sum waits
@@ -78,8 +78,9 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *   layers       [p] for each worker a matrix that its boxes write instead of C: m rows of n
  *                elements without gaps, which may be a memory-mapped file; NULL for a worker
  *                without boxes. C is not touched, beta is applied to each matrix where it has
- *                boxes, and the matrices are not summed. The boxes with the smallest depth of a
- *                worker come first. Neither cooperative nor layered. layers NULL: all boxes write C
+ *                boxes, and the matrices are not summed. The first box of a worker over a region
+ *                applies beta. Its later boxes there lie within such first boxes of one depth, and
+ *                are not less deep. Neither cooperative nor layered. layers NULL: all boxes write C
  *   overlap      non-zero: work on a box, or on a sum, starts with its transfer and does not end
  *                before it. Needs receive or sum_receive */
 typedef struct hs_boxes {
