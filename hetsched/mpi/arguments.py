@@ -130,12 +130,17 @@ class Call:
     """What the public functions have in common: checked ranks, root and pool, and the progress."""
 
     def __init__(self, comm: Any, root: int, pool: Pool | None, timeout: float) -> None:
-        self.ranks = Ranks(comm, check.number("timeout", timeout, above=0.0))
-        self.root = check.integer("root", root, low=0, high=self.ranks.size - 1)
-        if pool is not None and (not isinstance(pool, Pool) or pool.emulated):
-            raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
-        self.given_pool = pool
+        self.ranks = Ranks(comm)
+        self.root, self.given_pool = 0, pool
         self.done = 0.0
+        try:
+            self.ranks.timeout = check.number("timeout", timeout, above=0.0)
+            self.root = check.integer("root", root, low=0, high=self.ranks.size - 1)
+            if pool is not None and (not isinstance(pool, Pool) or pool.emulated):
+                raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+        except (TypeError, ValueError) as error:
+            # raised here, on this rank alone, it would let the other ranks wait
+            self.ranks.refused = error
 
     @property
     def at_root(self) -> bool:

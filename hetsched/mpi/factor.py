@@ -98,15 +98,15 @@ def dealt(
         block = check.integer("block", block, low=1, high=2**31 - 1)
     if plan is None:
         times = np.ones(size) if cycle_times is None else cycle_times
-        speeds = check.cycle_times(times, None)
+        speeds = check.cycle_times(times, None, name="platform")
         if len(speeds) != size:
             raise ValueError(
-                f"cycle_times must have one entry for each of {size} ranks, got {len(speeds)}"
+                f"platform must have one worker for each of {size} ranks, got {len(speeds)}"
             )
         block = default_block(n, int(np.isfinite(speeds).sum())) if block is None else block
         plan = lu_pattern(-(-n // block), times)
     elif cycle_times is not None:
-        raise ValueError("cycle_times must be left out where a plan is given: it has its own")
+        raise ValueError("platform must be left out where a plan is given: the plan has its own")
     _require(kind, plan, n, dtype, size)
     owner = plan.owner
     if block is None:
@@ -393,6 +393,8 @@ def _at_root(
     if n:
         block, plan = dealt(x.kind, n, dtype, ranks.size, x.plan, x.block, x.cycle_times)
         owner = np.ascontiguousarray(plan.owner, np.int32)
+    elif plan is not None:
+        _require(x.kind, plan, n, dtype, ranks.size)
     by_lines = a.flags.f_contiguous and not a.flags.c_contiguous
     job = Job(
         x.kind,

@@ -58,6 +58,11 @@ def lu_solve(
     """
 
     def prepared(ranks: Ranks) -> Solve:
+        if not isinstance(lu_and_piv, tuple | list) or len(lu_and_piv) != 2:
+            raise TypeError(
+                "lu_and_piv must be the pair (Zone, pivots) that lu_factor returns, got"
+                f" {type(lu_and_piv).__name__}"
+            )
         factors = zone_factor("lu_and_piv[0]", lu_and_piv[0], ranks.size)
         n = lu_and_piv[0].shape[0]
         piv = check.integers("lu_and_piv[1]", lu_and_piv[1], low=0, high=n - 1)
@@ -133,7 +138,13 @@ def _solved(
             mine.append(prepare(ranks))
             factors, cols = zone(), 0
             if call.at_root:
-                given = np.array(as_array("b", [] if b is None else b), factors.dtype)
+                given = as_array("b", [] if b is None else b)
+                if not np.can_cast(given.dtype, factors.dtype, "same_kind"):
+                    raise TypeError(
+                        f"b has dtype {given.dtype}, which the factors of dtype {factors.dtype}"
+                        " cannot solve for"
+                    )
+                given = np.array(given, factors.dtype)
                 if given.ndim not in (1, 2) or given.shape[0] != factors.shape[0]:
                     raise ValueError(
                         f"b must have {factors.shape[0]} rows, got shape {given.shape}"

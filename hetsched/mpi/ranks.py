@@ -114,6 +114,8 @@ class Ranks:
     Attributes
     ----------
     rank, size : int
+    refused : Exception or None
+        An error of this rank's arguments, which the first agreement raises on all ranks.
     """
 
     def __init__(self, comm: Any, timeout: float = TIMEOUT) -> None:
@@ -128,6 +130,7 @@ class Ranks:
                 "hetsched.mpi must be called by the main thread: this MPI has no THREAD_SERIALIZED"
             )
         self.rank, self.size, self.timeout = comm.Get_rank(), comm.Get_size(), timeout
+        self.refused: Exception | None = None
         self._given = comm
         self._interrupts = Interrupts()
 
@@ -190,6 +193,8 @@ class Ranks:
         value = None
         try:
             with self._interrupts.raised():
+                if self.refused is not None:
+                    raise self.refused
                 value = check()
         except BaseException as caught:
             error = caught

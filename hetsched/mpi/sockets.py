@@ -92,9 +92,11 @@ class Line:
                 else:
                     self.out.popleft()
 
-    def read(self) -> list[Any]:
-        """Read what has arrived: return told objects, and store arrays where they are expected."""
-        found: list[Any] = []
+    def read(self, found: list[Any]) -> None:
+        """Read what has arrived: append told objects, and store arrays where they are expected.
+
+        If the connection ends, what was told before is in the list when the error is raised.
+        """
         with contextlib.suppress(BlockingIOError):
             while self._open():
                 assert self._into is not None
@@ -105,7 +107,6 @@ class Line:
                     self._into, self.moved = self._into[count:], True
                 if not len(self._into):
                     self._complete(found)
-        return found
 
     def _open(self) -> bool:
         """Whether there is room for the bytes that come next."""
@@ -288,19 +289,28 @@ class Star:
                 self._write(key.data)
 
     def _read(self, rank: int) -> None:
-        line = self._lines[rank]
-        try:
-            self._found += [(rank, what) for what in line.read()]
-        except Exception as error:
+        if (error := self._taken(rank)) is not None:
             self._drop(rank, error)
         else:
             self._write(rank)
+
+    def _taken(self, rank: int) -> Exception | None:
+        """Take what has arrived from a rank. Returns the error that ends its connection, if any."""
+        told: list[Any] = []
+        try:
+            self._lines[rank].read(told)
+        except Exception as error:
+            return error
+        finally:
+            self._found += [(rank, what) for what in told]
+        return None
 
     def _write(self, rank: int) -> None:
         line = self._lines[rank]
         try:
             line.write()
         except OSError as error:
+            self._taken(rank)  # the rank may have said why it ends
             self._drop(rank, error)
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if line.out else 0)

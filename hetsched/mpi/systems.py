@@ -259,6 +259,8 @@ def _run(
                     raise ValueError(
                         f"{name} must be None on rank {ranks.rank}: it is at the root, rank {root}"
                     )
+                if x is None and call.at_root:
+                    raise ValueError(f"{name} must be given at the root, rank {root}")
             return (
                 pools.here(),
                 root,

@@ -18,4 +18,4 @@ def pools():
 @pytest.fixture
 def fake_ranks(monkeypatch):
     """Communicators are what `mpi_fake.on_ranks` gives its calls."""
-    monkeypatch.setattr(arguments, "Ranks", lambda comm, timeout: comm)
+    monkeypatch.setattr(arguments, "Ranks", lambda comm: comm)

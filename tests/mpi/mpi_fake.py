@@ -86,6 +86,7 @@ class FakeRanks:
     def __init__(self, wires, rank, timeout=20.0):
         self.wires, self.rank, self.size, self.timeout = wires, rank, wires.size, timeout
         self.runs = 0
+        self.refused = None
 
     def __enter__(self):
         return self
@@ -106,6 +107,8 @@ class FakeRanks:
     def agree(self, check):
         value = error = None
         try:
+            if self.refused is not None:
+                raise self.refused
             value = check()
         except Exception as caught:
             error = caught

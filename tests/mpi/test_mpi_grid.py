@@ -429,7 +429,7 @@ def test_singular_systems(which):
             {"plan": hs.lu_grid(5, [1, 1, 1]), "block": 2},
             "plan has 5 block columns, 12 columns make 6 blocks of 2",
         ),
-        (ValueError, {"plan": hs.lu_grid(4, [1, 1, 1]), "cycle_times": [1, 1, 1]}, "cycle_times"),
+        (ValueError, {"plan": hs.lu_grid(4, [1, 1, 1]), "cycle_times": [1, 1, 1]}, "platform"),
         (ValueError, {"plan": hs.lu_grid(4, [1, 1, 1]), "a": np.ones((3, 4))}, "A must be square"),
         (
             ValueError,

@@ -143,8 +143,67 @@ def test_refused_on_every_rank(pools):
         (solve(zones, [np.ones(5), None]), ValueError, "b must have 6 rows"),
         (solve(zones, [None, None]), ValueError, "b must have 6 rows"),
         (solve(zones, [np.ones((6, 1, 1)), None]), ValueError, "b must have 6 rows"),
+        (solve(zones, [1j * np.ones(6), None]), TypeError, "b has dtype complex128, which"),
+        (solve(zones, [np.full(6, "1.5"), None]), TypeError, "b has dtype <U3, which"),
+        (lambda r: hs.mpi.lu_solve(r, None, ones[r.rank]), TypeError, "lu_and_piv must be the"),
+        (
+            lambda r: hs.mpi.lu_solve(r, zones[r.rank], ones[r.rank]),
+            TypeError,
+            "lu_and_piv must be the pair (Zone, pivots)",
+        ),
     ]
     for call, kind, words in cases:
         for each in on_ranks(2, call)[0]:
             assert isinstance(each, kind), (words, each)
+            assert words in str(each)
+
+
+@pytest.mark.parametrize("wrong", [{"root": 9}, {"root": 0.5}, {"pool": "x"}, {"timeout": -1.0}])
+@pytest.mark.parametrize("call", ["matmul", "solve", "lu_factor", "scatter", "cho_solve"])
+def test_wrong_on_one_rank(pools, call, wrong):
+    """An argument that is wrong on one rank is refused on all, and none of them waits."""
+    a = definite(0, 6, "float64")
+    zones = held(a, [0, 1, 0], 2)
+
+    def run(r):
+        own = {} if call == "scatter" else {"pool": pools[r.rank]}
+        given = own | (wrong if r.rank == 1 else {})
+        here, there = (a, a[0]) if r.rank == 0 else (None, None)
+        if call == "cho_solve":
+            return hs.mpi.cho_solve(r, zones[r.rank], there, **given)
+        if call == "solve":
+            return hs.mpi.solve(r, here, there, **given)
+        if call == "matmul":
+            return hs.mpi.matmul(r, here, here, **given)
+        if call == "scatter":
+            return hs.mpi.scatter(r, here, hs.distribute(6, [1.0, 2.0]), **given)
+        return hs.mpi.lu_factor(r, here, **given)
+
+    (name,) = wrong
+    if name == "pool" and call == "scatter":
+        pytest.skip("it takes no pool")
+    for each in on_ranks(2, run)[0]:
+        assert isinstance(each, TypeError | ValueError)
+        assert f"{name} must be" in str(each)
+
+
+def test_what_the_root_leaves_out(pools):
+    a = definite(0, 6, "float64")
+    empty = np.zeros((0, 0))
+    cases = [
+        (lambda r, x: hs.mpi.solve(r, x, None, pool=pools[r.rank]), a, "b must be given at the"),
+        (
+            lambda r, x: hs.mpi.lu_factor(r, x, plan="nonsense", pool=pools[r.rank], trace=True),
+            empty,
+            "plan must be a plan",
+        ),
+        (
+            lambda r, x: hs.mpi.lu_factor(r, x, hs.lu_pattern(4, [1, 1, 1]), pool=pools[r.rank]),
+            empty,
+            "plan is for 3 ranks, the communicator has 2",
+        ),
+    ]
+    for call, matrix, words in cases:
+        for each in on_ranks(2, lambda r: call(r, matrix if r.rank == 0 else None))[0]:
+            assert isinstance(each, TypeError | ValueError)
             assert words in str(each)

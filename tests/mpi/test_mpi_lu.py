@@ -354,12 +354,12 @@ def test_nan():
         (
             ValueError,
             {"plan": hs.lu_pattern(4, [1, 1, 1]), "cycle_times": [1, 1, 1]},
-            "cycle_times must be left out",
+            "platform must be left out",
         ),
         (
             ValueError,
             {"cycle_times": [1, 1]},
-            "cycle_times must have one entry for each of 3 ranks, got 2",
+            "platform must have one worker for each of 3 ranks, got 2",
         ),
         (ValueError, {"block": 0}, "block must be"),
         (TypeError, {"trace": [1, 2]}, "trace must be"),

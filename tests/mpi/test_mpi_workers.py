@@ -426,6 +426,26 @@ class TestSockets:
         star.close()
         other.close()
 
+    @pytest.mark.parametrize("writes", [False, True])
+    def test_last_words(self, writes):
+        """What a worker told before it closed its connection is heard, also by a master that
+        notices the end because it cannot write."""
+        one, other = pair()
+        master, worker = sockets.Star(0, 2, {1: one}), sockets.Star(1, 2, {0: other})
+        worker.tell(("stop", "no memory"), 0)
+        worker.abandon([], [])
+        worker.close()
+        if writes:
+            data = np.zeros(1 << 20, np.uint8)
+            while not master.gone():
+                master.send(data, 1, 0)
+        heard = []
+        while not heard:
+            master.rest(0.1)
+            heard = master.heard()
+        assert heard == [(1, ("stop", "no memory"))]
+        master.close()
+
     def test_long_words(self):
         ends = [sockets.Star(i, 2, {1 - i: connection}) for i, connection in enumerate(pair())]
         said = bytes(range(256)) * 40_000
