@@ -52,7 +52,7 @@ class Piece(NamedTuple):
         if self.error is not None:
             index = self.first + len(self.values)
             raise TaskError(
-                f"task {index} failed: {type(self.error).__name__}: {self.error}", index
+                f"task {index} failed: {type(self.error).__name__}: {_text_of(self.error)}", index
             ) from self.error
 
 
@@ -77,12 +77,20 @@ def work(function: Callable[[Any], Any], first: int, tasks: Sequence[Any]) -> Pi
     try:
         for task in tasks:
             values.append(function(task))
-    except Exception as error:
+    except BaseException as error:  # also of sys.exit(): it would end the master
         failure = _portable(error)
     return Piece(first, values, start, time.monotonic(), failure)
 
 
-def _portable(error: Exception) -> Exception:
+def _text_of(error: BaseException) -> str:
+    """The text of an exception, also if its class has a wrong __str__."""
+    try:
+        return str(error)
+    except Exception:
+        return "(no text)"
+
+
+def _portable(error: BaseException) -> BaseException:
     """Add the traceback to the exception as a note.
 
     An exception that cannot be pickled is replaced by a RuntimeError with the same text.
@@ -91,7 +99,7 @@ def _portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        error = RuntimeError(f"{type(error).__name__}: {error}")
+        error = RuntimeError(f"{type(error).__name__}: {_text_of(error)}")
     error.add_note(f"In the worker:\n{text}")
     return error
 
@@ -163,7 +171,7 @@ class _Farm:
             ProcessPoolExecutor(1, mp_context=context, initializer=_enter) for _ in range(workers)
         ]
         self._pids: list[int] = []
-        self._owner: dict[Future[Any], int] = {}
+        self._owner: dict[Future[Any], tuple[int, int]] = {}  # worker, first task
         self._stop = stop
 
     def start(self) -> None:
@@ -181,7 +189,7 @@ class _Farm:
     def submit(
         self, worker: int, function: Callable[[Any], Any], first: int, tasks: Sequence[Any]
     ) -> None:
-        self._owner[self._submitted(worker, work, function, first, tasks)] = worker
+        self._owner[self._submitted(worker, work, function, first, tasks)] = worker, first
 
     def _submitted(self, worker: int, *call: Any) -> Future[Any]:
         self._stop.require_go()
@@ -192,13 +200,19 @@ class _Farm:
         while self._owner:
             self._stop.require_go()
             for future in wait(self._owner, PIECE, FIRST_COMPLETED).done:
-                worker = self._owner.pop(future)
+                worker, first = self._owner.pop(future)
                 try:
-                    yield worker, future.result()
+                    piece = future.result()
                 except BrokenProcessPool as error:
                     raise RuntimeError(
                         f"worker P{worker} died: killed, out of memory, or ended by a task"
                     ) from error
+                except Exception as error:
+                    raise TaskError(
+                        f"the tasks from {first} on, or their results, cannot be pickled: {error}",
+                        first,
+                    ) from error
+                yield worker, piece
 
     def close(self, at_once: bool) -> None:
         """End the processes. With `at_once`, end them in the middle of a task too."""
@@ -271,10 +285,11 @@ def map_tasks(
         workers with speeds that are not known beforehand.
     cycle_times : (p,) array_like, optional
         Time per task of each worker, used instead of measured times. If `send` is 0, only the
-        ratios matter.
+        ratios matter. A worker with an infinite time gets no task. With "demand" nothing else
+        is read of them.
     send : float
         Time of the message to a worker, for the plan. In seconds, or in the unit of the given
-        cycle-times.
+        cycle-times. Not used with "demand".
     start_method : {"fork", "spawn", "forkserver"}, optional
         How processes are started; by default multiprocessing's default method.
     progress : bool or callable
@@ -368,7 +383,7 @@ class _Run:
         """Do all tasks, in processes that end with this call."""
         with _farm(self.workers, start_method) as farm:
             if order == "demand":
-                self.on_demand(farm)
+                self.on_demand(farm, times)
             else:
                 self.by_plan(farm, times, send)
 
@@ -392,14 +407,15 @@ class _Run:
         if self.report is not None:
             self.report(self.finished / len(self.tasks))
 
-    def on_demand(self, farm: _Farm) -> None:
+    def on_demand(self, farm: _Farm, times: NDArray[np.float64] | None) -> None:
         """Give each worker a second piece while it does the first, so that no worker waits."""
+        able = range(self.workers) if times is None else np.flatnonzero(np.isfinite(times)).tolist()
 
         def next_piece(worker: int) -> None:
             left = len(self.tasks) - self.given
-            self.give(farm, worker, guided(left, self.workers))
+            self.give(farm, worker, guided(left, len(able)))
 
-        for worker in [*range(self.workers)] * 2:
+        for worker in [*able] * 2:
             next_piece(worker)
         for worker, piece in farm.done():
             self.collect(worker, piece)

@@ -140,6 +140,48 @@ def test_a_failing_task_is_named(order):
     assert pickle.loads(pickle.dumps(caught.value)).index == 7
 
 
+def exits_at_seven(x):
+    if x == 7:
+        sys.exit(0)
+    return x
+
+
+class Wordless(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def fails_without_words(x):
+    if x == 7:
+        raise Wordless
+    return x
+
+
+def gives_a_lambda(x):
+    return (lambda: x) if x == 7 else x
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (exits_at_seven, "task 7 failed: SystemExit"),
+        (fails_without_words, "task 7 failed: Wordless"),
+        (gives_a_lambda, "the tasks from [0-7] on, or their results, cannot be pickled"),
+    ],
+)
+@pytest.mark.parametrize("order", ["plan", "demand"])
+def test_tasks_that_end_the_worker_or_cannot_answer(function, words, order):
+    with pytest.raises(hs.TaskError, match=words):
+        hs.map_tasks(function, range(12), 2, order=order)
+
+
+@pytest.mark.parametrize("order", ["plan", "demand"])
+def test_a_worker_with_an_infinite_time_gets_no_task(order):
+    found, trace = hs.map_tasks(abs, range(40), 2, order=order, cycle_times=[1, np.inf], trace=True)
+    assert found == [*range(40)]
+    assert not trace.total("compute")[1]
+
+
 def test_failures_that_cannot_be_sent():
     with pytest.raises(hs.TaskError, match="task 0 failed: RuntimeError: Stubborn: 5 unsendable"):
         hs.map_tasks(fails_stubbornly, [5], 1)
