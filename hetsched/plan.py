@@ -28,7 +28,7 @@ from ._base.replace import replace_file
 from ._base.table import Table
 from ._engine.certificate import certificate_of
 from .drifted import Drifted, changes_of, ideal_end
-from .platform import Platform, Unit, as_platform, relative_speeds
+from .platform import Platform, Unit, as_platform, relative_speeds, require_star
 from .trace import Trace
 
 P = TypeVar("P", bound="Plan")
@@ -435,14 +435,9 @@ class Plan(Frozen, Drawn):
     def _star_links(self, platform: Platform) -> NDArray[np.float64]:
         """(p,) time per unit of data from the master, read-only.
 
-        ValueError if the plan has messages and the platform has no links of a star.
+        ValueError if the platform has other links than those of a star.
         """
-        if self.link_costs.any() and (platform.links is not None or platform.shape is not None):  # type: ignore[attr-defined]
-            kind = "a mesh" if platform.links is None else "complete"
-            raise ValueError(
-                "platform must be a star, with a link from the master to each worker, but it is"
-                f" {kind}"
-            )
+        require_star("platform", platform)
         return check.frozen(platform.link_costs)
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:

@@ -824,6 +824,20 @@ def as_platform(name: str, given: Any) -> Platform:
     )
 
 
+def require_star(name: str, given: Any) -> None:
+    """Raise ValueError for a Platform with other links than those of a master to each worker.
+
+    Links between the workers that cost nothing are allowed.
+    """
+    if not isinstance(given, Platform):
+        return
+    if given.shape is not None or (given.links is not None and given.links.any()):
+        kind = "a mesh" if given.links is None else "complete"
+        raise ValueError(
+            f"{name} must be a star, with a link from the master to each worker, but it is {kind}"
+        )
+
+
 def file_kind(path: str | PathLike[str]) -> str:
     """The suffix of a platform's file, .toml or .json; ValueError for another one."""
     name = check.path("path", path)

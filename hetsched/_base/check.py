@@ -169,9 +169,12 @@ def reals(
 ) -> NDArray[np.float64]:
     """Convert to float64, with or without a copy.
 
-    Raises TypeError with the message for values that are not numbers. Strings and booleans are not.
+    Raises TypeError with the message for values that are not numbers. Strings and arrays of
+    booleans are not, and neither are masked arrays.
     """
     try:
+        if isinstance(values, np.ma.MaskedArray):
+            raise TypeError  # its mask would be ignored
         array = np.array(values) if copy else np.asarray(values)
         if array.dtype.kind not in "iuf":
             raise TypeError
@@ -322,8 +325,8 @@ def integers(name: str, values: Any, *, low: int, high: int = 2**53) -> NDArray[
         array = np.asarray(values)
     except ValueError:
         raise refused() from None
-    if array.dtype.kind not in "iuf":
-        raise refused()
+    if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+        raise refused()  # the mask would be ignored
     if array.dtype.kind == "f":
         array = array.astype(np.float64)  # the limits would overflow in half precision
     bad = ~((array >= low) & (array <= high) & (array == np.floor(array)))

@@ -138,6 +138,8 @@ def _matrix(costs: ArrayLike, maximize: bool) -> NDArray[Any]:
         raise TypeError(
             "costs must be a matrix of real numbers, got rows of unequal lengths"
         ) from None
+    if isinstance(costs, np.ma.MaskedArray):
+        raise TypeError("costs must be a matrix of real numbers, got a masked array")
     if given.dtype.kind not in "iuf":
         raise TypeError(f"costs must be a matrix of real numbers, got dtype {given.dtype}")
     if given.ndim != 2 or given.size == 0:

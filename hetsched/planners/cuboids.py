@@ -101,7 +101,9 @@ class Cuboids(Lazy, Plan):
 
     def _load(self) -> Any:
         """Iterations, or volumes in the unit cube."""
-        return self.boxes[:, 3:].prod(axis=1)
+        # a load may have more iterations than an int64 can count
+        large = self.shape is not None and math.prod(self.shape) >= 2**63
+        return self.boxes[:, 3:].prod(axis=1, dtype=np.float64 if large else None)
 
     def _steps(self, finish: Finish) -> list[Step]:
         cells = math.prod(self.shape or (1,))

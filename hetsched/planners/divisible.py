@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import check, schema
 from .._engine import assign as engine
 from ..plan import Finish, Plan, Step, trusted
-from ..platform import Platform, whose
+from ..platform import Platform, require_star, whose
 
 _METHODS = engine.DIVISIBLE_METHODS[:3]
 
@@ -190,6 +190,8 @@ def divisible_load(
     size = check.number("load", load, above=0.0)
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
+    if link_costs is None:
+        require_star("cycle_times", cycle_times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
     ratio = check.number("return_ratio", return_ratio, low=0.0)

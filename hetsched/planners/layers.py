@@ -19,7 +19,7 @@ from .._base.progress import Progress, reporting
 from .._engine import layers as engine
 from ..errors import InfeasibleError
 from ..plan import Plan, Step, trusted
-from ..platform import Platform, Unit, whose
+from ..platform import Platform, Unit, require_star, whose
 from .distribute import displs_of
 from .layer_memory import (
     beside,
@@ -319,6 +319,8 @@ def layers_star(
         cycle_times = cycle_times.per(Unit.multiply_add(), "cycle_times: layers_star")
     times = check.cycle_times(cycle_times, speeds)
     p = len(times)
+    if link_costs is None:
+        require_star("cycle_times", cycle_times)
     given = getattr(cycle_times, "link_costs", 0.0) if link_costs is None else link_costs
     costs = check.each("link_costs", given, p)
     room = memory_of(elements_of(cycle_times) if memory is None else memory, (p,))

@@ -200,7 +200,7 @@ class Partition(Lazy, Plan):
             self.method in ("snrpp", "nonrectangular")
             and self.shape is None
             and self.objective == "sum"
-            and (self.link_costs == 1).all()
+            and weights_of(self) is None
         ):
             most = math.sqrt(1.5) * least
             # a recut plan has the cuts of other areas, and can be dearer
@@ -237,7 +237,9 @@ class Partition(Lazy, Plan):
 
     def _load(self) -> Any:
         """Cells of the matrix, or areas in the unit square."""
-        return areas_of(self.pieces, len(self.areas)).astype(self.pieces.dtype)
+        areas = areas_of(self.pieces, len(self.areas))
+        # a load may have more cells than an int64 can count
+        return areas if areas.max(initial=0.0) >= 2.0**63 else areas.astype(self.pieces.dtype)
 
     def _steps(self, finish: Finish) -> list[Step]:
         cells = 1 if self.shape is None else self.shape[0] * self.shape[1]
@@ -668,6 +670,11 @@ def _require_tiling(
         )
 
 
+def weights_of(plan: Partition) -> NDArray[np.float64] | None:
+    """The link costs of a plan; None if they are all 1, as they are if none were given."""
+    return None if (plan.link_costs == 1.0).all() else plan.link_costs
+
+
 def _weights(link_costs: ArrayLike, p: int) -> NDArray[np.float64]:
     weights = check.positive("link_costs", check.vector("link_costs", link_costs))
     if not np.isfinite(weights).all():
@@ -757,7 +764,7 @@ def _recut(
         method="given",
         sides=old.shape,
         largest=old.objective == "max",
-        weights=None if (old.link_costs == 1.0).all() else old.link_costs,
+        weights=weights_of(old),
         groups=old.groups,
         group_cost=old.group_cost,
         floorplan=np.array(old.floorplan, np.int32),

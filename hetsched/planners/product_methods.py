@@ -12,7 +12,7 @@ from .._base import check, schema
 from .._engine import schedule as engine
 from ..errors import InfeasibleError
 from ..plan import certified
-from ..platform import UNIT, Platform, Unit
+from ..platform import UNIT, Platform, Unit, require_star
 from .cover import require_cuboids, require_pieces
 from .cuboids import Cuboids, cuboids
 from .dynamic import DynamicProduct
@@ -92,6 +92,8 @@ def plan_boxes(
     check.choice("communication", communication, COMMUNICATION)
     deterministic = check.flag("deterministic", deterministic)
     require_zones(deterministic, method, communication)
+    if platform.shape is not None:
+        require_star("platform", platform)
     platform = platform.per(Unit.gigaflop(), "a product")
     task = Task((m, n, k), platform, block, communication, itemsize, flops_per_update, shared)
     if m and n and np.isposinf(task.unit_layer).all():
@@ -306,8 +308,7 @@ def plan_of_profile(
     if platform is not None:
         if len(platform) != p:
             raise ValueError(f"plan is for {p} workers, the platform has {len(platform)}")
-        if platform.links is not None:
-            raise ValueError("platform must be a star, without links between workers")
+        require_star("platform", platform)
         links = platform.per(Unit.gigaflop(), "a product").link_costs
     block = _block_of(given.shape, m, n) if block is None else block
     pieces = _in_elements(given.pieces, block)

@@ -16,7 +16,7 @@ from .factor import FactorPlan, plan_factor
 from .layers import LayersPlan, layers_star
 from .lu_grid import LuGrid, lu_grid
 from .lu_pattern import LuPattern, lu_pattern
-from .partition import Partition, partition
+from .partition import Partition, partition, weights_of
 from .product import ProductPlan
 from .product_methods import plan_boxes
 from .reduction import ReductionPlan, plan_reduction
@@ -94,7 +94,7 @@ _PLANNERS: dict[type[Plan], _Again] = {
         plan.tasks, platform, send=plan.send, receive=plan.receive
     ),
     Partition: lambda plan, platform, method: partition(
-        platform, shape=plan.shape, objective=plan.objective, link_costs=plan.link_costs,
+        platform, shape=plan.shape, objective=plan.objective, link_costs=weights_of(plan),
         groups=plan.groups, group_cost=plan.group_cost, **method,
     ),
     ProductPlan: _boxes,

@@ -21,7 +21,7 @@ from .._engine.rows import RowError
 from ..errors import InfeasibleError
 from ..machine.limits import threads_here
 from ..plan import Plan, Step, trusted
-from ..platform import Platform, Unit, whose
+from ..platform import Platform, Unit, require_star, whose
 from .stacked import PlanStack, plan_alone, stack_of
 
 PAPER = ("hom", "homi", "het", "orroml", "ommoml", "oddoml", "bmm")
@@ -555,12 +555,7 @@ def star_of(platform: Platform, shape: tuple[int, ...]) -> Star:
             "platform must be a Platform with link costs and memory, such as"
             f" Platform.star(cycle_times, link_costs, memory), got {type(platform).__name__}"
         )
-    if platform.links is not None:
-        raise ValueError(
-            "platform must be a star: the master's links are needed, got links between the workers"
-        )
-    if platform.shape is not None:
-        raise ValueError("platform must be a star: the master's links are needed, got a mesh")
+    require_star("platform", platform)
     platform = platform.per(Unit("block update", "block"), "plan_product")
     for name, values in (
         ("cycle_times", platform.cycle_times),
