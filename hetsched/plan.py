@@ -721,8 +721,8 @@ def simulate(
         the platform. Times increase, in the plan's unit of time. Each worker does the same work in
         the same order, and messages take as long as planned. For plans from `distribute`,
         `distribute_profile`, `divisible_load`, `lu_grid`, `lu_pattern`, `max_tasks`, `min_time`,
-        `partition`, `partition_profile`, `cuboids`, `dynamic_product`, `slice_ring`, and for boxes
-        of `Pool.plan` and `plan_matmul`.
+        `partition`, `partition_profile`, `cuboids`, `dynamic_product`, `slice_ring`, `shared_ring`,
+        and for boxes of `Pool.plan` and `plan_matmul`.
 
     Returns
     -------

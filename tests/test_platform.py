@@ -1103,3 +1103,61 @@ def test_long_values_are_cut_in_messages():
     with pytest.raises(TypeError, match=r"areas must be .*\.\.\. \(\d+ characters\)$") as raised:
         hs.partition([Platform.star([1, 2])] * 1000)
     assert len(str(raised.value)) < 400
+
+
+MESH = hs.Platform.mesh([[1, 2.0], [3, 4]], right=[[5.0], [5.0]], down=[[5.0, 5.0]])
+COMPLETE = hs.Platform.complete([1, 2, 3, 4], links=np.full((4, 4), 5.0) - 5 * np.eye(4))
+STAR_OF_FOUR = hs.Platform.star([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: hs.plan_matmul(40, 40, 40, MESH), "a mesh"),
+        (lambda: hs.plan_matmul(40, 40, 40, MESH, profiles=[1, 2, 3, 4], block=4), "a mesh"),
+        (lambda: hs.plan_matmul(40, 40, 40, COMPLETE, profiles=[1, 2, 3, 4], block=4), "complete"),
+        (lambda: hs.divisible_load(10, MESH), "a mesh"),
+        (lambda: hs.divisible_load(10, COMPLETE), "complete"),
+        (lambda: hs.layers_star(10, MESH), "a mesh"),
+        (lambda: hs.layers_star(10, COMPLETE), "complete"),
+        (lambda: hs.plan_product(4, 4, 4, COMPLETE), "complete"),
+        (lambda: hs.plan_matmul(40, 40, 40, STAR_OF_FOUR).on(COMPLETE), "complete"),
+        (lambda: hs.replan(hs.plan_matmul(40, 40, 40, STAR_OF_FOUR), MESH), "a mesh"),
+    ],
+)
+def test_planners_for_stars_refuse_other_links(call, kind):
+    with pytest.raises(ValueError, match=f"must be a star, .* it is {kind}"):
+        call()
+
+
+def test_links_that_cost_nothing_are_those_of_a_star():
+    free = hs.Platform.complete([1, 2, 3, 4], links=np.zeros((4, 4)))
+    assert hs.divisible_load(10, free).optimal
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: hs.distribute(12, x),
+        lambda x: hs.partition(cycle_times=x),
+        lambda x: hs.cuboids(volumes=x),
+        lambda x: hs.Platform.star(x),
+        lambda x: hs.assign(np.ma.outer(x, x)),
+        lambda x: hs.plan_factor(12, 12, [1, 2], block=4, owner=x.astype(int) % 2),
+    ],
+)
+def test_masked_arrays_are_refused(call):
+    """A mask would be ignored, as limits.md says."""
+    masked = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, False, True])
+    with pytest.raises(TypeError):
+        call(masked)
+
+
+@pytest.mark.parametrize("shape", [(2**22,) * 3, (2**40,) * 3])
+def test_loads_beyond_64_bits(shape):
+    volume = float(np.prod(np.array(shape, float)))
+    plan = hs.cuboids([1, 2, 4], shape=shape)
+    assert (plan.load > 0).all()
+    assert plan.load.sum() == pytest.approx(volume)
+    zones = hs.partition([1, 1], shape=shape[:2])
+    assert zones.load.sum() == pytest.approx(float(shape[0]) * shape[1])

@@ -25,6 +25,16 @@ void hs__room_free(hs__room *room)
     *room = (hs__room){0};
 }
 
+bool hs__workers_given(const hs_task_workers *workers)
+{
+    return workers && workers->p >= 1 && workers->cycle_times;
+}
+
+bool hs__plan_given(const hs_task_plan *plan)
+{
+    return plan && plan->counts && plan->send_order && plan->receive_order;
+}
+
 hs_status hs__bus_open(int32_t p, const hs_effort *effort, const int *cancel, hs__bus *x)
 {
     const size_t size = (size_t)p;

@@ -93,16 +93,6 @@ static hs_status certify_tasks(const hs_task_plan *plan, hs_certificate *certifi
 
 /* ---- calls ---- */
 
-bool hs__workers_given(const hs_task_workers *workers)
-{
-    return workers && workers->p >= 1 && workers->cycle_times;
-}
-
-bool hs__plan_given(const hs_task_plan *plan)
-{
-    return plan && plan->counts && plan->send_order && plan->receive_order;
-}
-
 static bool is_method_valid(const hs__bus *x, int32_t method)
 {
     return method == HS_TASKS_BEST || method == HS_TASKS_FASTEST ||

@@ -11,7 +11,6 @@
  * probability s_k, and the block is sent if at least one does. */
 #include "schedule/dynamic.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "core/cancel.h"
@@ -65,8 +64,7 @@ static double speed_of_all(const hs_dynamic *x, const double *times, double unit
     return sum;
 }
 
-/* Returns when all tasks are done if they are divided perfectly at every moment, less a margin for
- * the rounding of the sums. */
+/* Returns when all tasks are done if they are divided perfectly at every moment. */
 static double ideal_end(const hs_dynamic *x)
 {
     const hs_speed_changes *changes = x->changes;
@@ -84,8 +82,7 @@ static double ideal_end(const hs_dynamic *x)
         }
         speed = speed_of_all(x, changes->cycle_times + (size_t)i * (size_t)x->p, unit);
     }
-    const double end = left > 0.0 ? start + left / speed * unit : start;
-    return end * (1.0 - DBL_EPSILON * ((double)x->p + 4.0 * (double)count + 8.0));
+    return left > 0.0 ? start + left / speed * unit : start;
 }
 
 hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *makespan)

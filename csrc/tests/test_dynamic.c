@@ -199,7 +199,8 @@ static void predictions(void)
     }
 }
 
-/* The bound on the makespan is not above makespans that occur, and overflows only if they do. */
+/* The bound on the makespan is not above makespans that occur, up to rounding, and overflows only if
+ * they do. */
 static void bounds_hold(void)
 {
     static product found;
@@ -215,7 +216,7 @@ static void bounds_hold(void)
                               .seed = (uint64_t)round};
         CHECK(simulate(&x, &found) == HS_OK);
         CHECK(hs_dynamic_bounds(&x, &volume, &least) == HS_OK);
-        CHECK(least <= found.makespan && least > 0.0);
+        CHECK(least <= found.makespan * (1 + 1e-13) && least > 0.0);
     }
     double slow[16];
     for (int i = 0; i < 16; i++) slow[i] = 3e307;

@@ -4,6 +4,7 @@ hetsched."""
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -135,9 +136,10 @@ def _reported(given: argparse.Namespace, program: list[str]) -> int:
         else tempfile.TemporaryDirectory(prefix="hetsched-records-", ignore_cleanup_errors=True)
     )
     with directory as path:
+        before = os.listdir(path) if os.path.isdir(path) else []  # records of earlier runs
         status = _run(given, program, path)
         try:
-            print(report(path), end="", file=sys.stderr, flush=True)
+            print(report(path, before), end="", file=sys.stderr, flush=True)
         except (OSError, MemoryError) as error:  # the status is still that of the program
             streams.say(f"there is no report: {error}")
     return status

@@ -4,7 +4,7 @@ its settings."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -99,18 +99,21 @@ def environment(
     return made
 
 
-def report(directory: str | os.PathLike[str]) -> str:
+def report(directory: str | os.PathLike[str], without: Collection[str] = ()) -> str:
     """The report of all processes that have kept their counts as files in a directory.
 
     The text has tables and a sentence for each process, and a line for each file that is not such a
     record.
+
+    without : names of files that are left out
 
     Raises
     ------
     OSError
         The directory cannot be read, or there is no drop-in library.
     """
-    return report_of([os.path.join(directory, name) for name in sorted(os.listdir(directory))])
+    names = sorted(set(os.listdir(directory)) - set(without))
+    return report_of([os.path.join(directory, name) for name in names])
 
 
 def _writable(directory: str) -> str:

@@ -36,8 +36,8 @@ def measure_zones(
         Heights and widths are multiples of it, and counted in it; at most 4096.
     dtype : dtype_like
     points : int
-        Number of heights and of widths, at least 2: geometric, from small ones to all of C, or to
-        4096 elements. Larger zones have the speed of these.
+        Most heights and widths, at least 2; small matrices have fewer. They are geometric, from
+        small ones to all of C, or to 4096 elements. Larger zones have the speed of these.
     seconds : float
         Approximate duration. Zones that take longer are timed once.
 

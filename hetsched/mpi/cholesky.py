@@ -17,7 +17,9 @@ from .windows import Array
 
 
 class Cholesky:
-    """A = L L^H: a `Kind`. Rows above the diagonal of a block are neither read nor written.
+    """A = L L^H: a `Kind`. Rows above a diagonal block are neither read nor written.
+
+    What is above the diagonal of a diagonal block does not affect the result, and becomes zero.
 
     Parameters
     ----------

@@ -120,7 +120,9 @@ def tiles(plan: Plan, shape: Sequence[int]) -> Tiles:
     """
     rows, cols = (
         check.integer(f"shape[{i}]", x, low=0)
-        for i, x in enumerate(check.as_many("shape", list(shape), 2, "dimension"))
+        for i, x in enumerate(
+            check.as_many("shape", check.entries("shape", shape, "two sizes"), 2, "dimension")
+        )
     )
     require_plan(plan)
     boxes = boxes_of(plan, (rows, cols), len(plan.names))

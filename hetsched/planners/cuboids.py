@@ -183,7 +183,8 @@ def cuboids(
     -------
     Cuboids
         lower_bound takes every box alone in the cube, with its best sides. For up to four boxes in
-        the unit cube it is the true optimum. For a shape, it uses the volumes of the integer boxes.
+        the unit cube it is the true optimum. For a shape, it and `optimal` hold for boxes with the
+        integer volumes of this plan: volumes that are rounded in another way can cost less.
 
     Raises
     ------

@@ -301,8 +301,9 @@ def plan_factor(
         result of `lu_grid`, or the worker of each block, with rows cut like columns: r and b are
         the numbers of blocks of m and of n. These two do not allow link_costs.
     block : int, optional
-        Columns of a block. Default: one block for each entry of a given owner, otherwise the block
-        that `lu_factor` and the other factorisations choose.
+        Columns of a block. A cut is also made at column min(m, n), where the panels end. Default:
+        the least block that makes one for each entry of a given owner, otherwise the block that
+        `lu_factor` and the other factorisations choose.
     dtype : dtype_like
     panel_times : (p,) array_like, optional
         Seconds per gigaflop in a panel, > 0, if they differ from cycle_times: a device may be fast
@@ -405,7 +406,8 @@ def plan_factor(
         raise ValueError(f"owner[{where}] is a worker with an infinite panel time")
     if links is not None and owners.ndim == 2:
         raise ValueError(
-            "link_costs must be left out, or 0, for an owner of blocks in both directions"
+            "link_costs must be 0 for an owner of blocks in both directions (left out, they are"
+            " the platform's)"
         )
     updates = per_update("cycle_times", times, flops)
     factoring = None if panels is times else per_update("panel_times", panels, flops)
@@ -598,7 +600,7 @@ def _deal(
     if owners.ndim not in (1, 2):
         raise ValueError(f"owner must have one dimension or two, got shape {owners.shape}")
     if block is None:
-        block = max(1, -(-n // max(1, owners.shape[-1])))
+        block = _least_block(m, n, owners.shape[-1])
     count = _blocks(m, n, block)
     if owners.ndim == 1 and count != len(owners):
         raise ValueError(
@@ -632,6 +634,18 @@ def _given_owners(
     if isinstance(owner, str) and owner == "pattern":
         return block, None, "profiles"
     return block, owners, method
+
+
+def _least_block(m: int, n: int, count: int) -> int:
+    """The least columns of a block that make at most so many blocks."""
+    low, high = max(1, -(-n // max(1, count))), max(1, n)
+    while low < high:
+        middle = (low + high) // 2
+        if _blocks(m, n, middle) <= count:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _blocks(m: int, n: int, block: int) -> int:

@@ -74,10 +74,11 @@ def plan_matmul(
         most, and each worker has the cycle-time that its zone implies. Zones are chosen without the
         transfers.
     method : str
-        "best" is the method with the least makespan. It is one of the methods of `Pool.plan`, which
+        "best" is the best of the methods that "auto" of `Pool.plan` tries (`plan.tried`), which
         give every worker its boxes at once. If the platform limits the memory of a worker, it is
-        one of the methods of `plan_product`, which send panels when there is room for them. Any
-        method of either can be named. With profiles, a method of `partition_profile`.
+        the best of `plan_product`, whose methods send panels when there is room for them. Any
+        method of either can be named; a method of `Pool.plan` ignores the limits of memory. With
+        profiles, a method of `partition_profile`.
     block : int, optional
         Boxes are cut at multiples of it; default 1. For a plan of `plan_product`, the side of its
         blocks. It must be given if memory is limited, unless the platform's unit is a block update
@@ -129,15 +130,15 @@ def plan_matmul(
     if method in CHUNKS or (limited and method == "best"):
         if communication != "once":
             raise ValueError(
-                f"communication is for boxes only, got {communication!r} with limited memory"
+                f"communication is for boxes only, got {communication!r} for a plan of panels"
             )
         if check.flag("deterministic", deterministic):
-            raise ValueError("deterministic=True is for boxes, not for a plan with limited memory")
+            raise ValueError("deterministic=True is for boxes, not for a plan of panels")
         check.product_sizes(m, n, k, low=1)  # the master has something to send
         q = (
             _side(platform, kind, limited, min(m, n))
             if block is None
-            else check.integer("block", block, low=1)
+            else check.integer("block", block, low=1, high=2**31 - 1)
         )
         if platform.unit is None:
             platform = Platform(

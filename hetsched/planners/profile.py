@@ -242,11 +242,9 @@ def _times(name: str, profile: Any, end: int) -> NDArray[np.float64]:
 
 
 def is_row(part: Any) -> bool:
-    if isinstance(part, np.ndarray):
-        return part.ndim == 1
-    return isinstance(part, list | tuple) and not any(
-        isinstance(x, list | tuple) or getattr(x, "ndim", 0) for x in part
-    )
+    if isinstance(part, list | tuple):
+        return not any(isinstance(x, list | tuple) or getattr(x, "ndim", 0) for x in part)
+    return np.ndim(part) == 1
 
 
 def _called(name: str, time: Callable[[Any], Any], end: int) -> NDArray[np.float64]:
@@ -276,7 +274,7 @@ def _interpolated(
         raise ValueError(
             f"{name}: sizes must be finite, increasing and not negative, got {sizes.tolist()}"
         )
-    if not (np.isfinite(times) & ((times > 0) | (sizes == 0))).all():
+    if not (np.isfinite(times) & ((times > 0) | (sizes == 0) & (times == 0))).all():
         raise ValueError(f"{name}: times must be finite and positive, got {times.tolist()}")
     x = np.arange(1, end + 1)
     with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ from .layers import LayersPlan, layers_star
 from .lu_grid import LuGrid, lu_grid
 from .lu_pattern import LuPattern, lu_pattern
 from .partition import Partition, partition, weights_of
-from .product import ProductPlan
+from .product import COMMUNICATION, ProductPlan
 from .product_methods import plan_boxes
 from .reduction import ReductionPlan, plan_reduction
 from .ring import SliceRing, slice_ring
@@ -48,8 +48,10 @@ def _require_speeds(plan: Plan) -> None:
 def _boxes(plan: ProductPlan, platform: Platform, method: dict[str, Any]) -> Plan:
     m, n, k = plan.shape
     updates = float(m) * n * k
+    stepwise, *_ = COMMUNICATION[plan.communication]
     return plan_boxes(
         m, n, k, platform,
+        block=int(plan.boxes[:, 6].max(initial=1)) if stepwise else 1,
         communication=plan.communication,
         itemsize=plan.itemsize,
         flops_per_update=float(plan.flops.sum()) / updates if updates else 2.0,
@@ -123,8 +125,9 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     plan : Plan
         From `distribute`, `divisible_load`, `layers_star`, `lu_grid`, `lu_pattern`, `min_time`,
         `partition`, `plan_factor`, `plan_matmul`, `plan_product`, `plan_reduction`, `slice_ring` or
-        `wavefront`. Options that the plan does not hold, such as a period, a seed or a budget, are
-        the planner's defaults.
+        `wavefront`. Options that the plan does not hold, such as a period, a seed, a budget, or
+        `block` and `deterministic` of products, are the planner's defaults. Plans in steps keep
+        their width.
     platform : Platform or (p,) array_like
         Any number of workers, with links if the plan has messages; or cycle-times alone.
 

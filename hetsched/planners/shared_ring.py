@@ -132,7 +132,8 @@ def shared_ring(
     able = int(np.isfinite(times).sum())
     most = SHARED_EXACT if method == "exact" and ring is None else SHARED_MOST
     if able > most:
-        raise InfeasibleError(f'method "{method}" is for up to {most} workers, got {able}')
+        what = f'method "{method}"' if ring is None else "a given ring"
+        raise InfeasibleError(f"{what} is for up to {most} workers, got {able}")
     try:
         net = network_of(p, table, bool(duplex), _routes(routes, table, p))
     except InfeasibleError:

@@ -381,7 +381,7 @@ def _step_time(inner: int, members: Members, itemsize: int, slices: Slices) -> f
 def _ring_of(ring: SliceRing | Sequence[int], workers: int) -> NDArray[np.int64]:
     if isinstance(ring, SliceRing):
         if len(ring.names) != workers:
-            raise ValueError(f"ring is for {len(ring.names)} workers, the pool has {workers}")
+            raise ValueError(f"plan is for {len(ring.names)} workers, the pool has {workers}")
         return ring.ring
     order = check.integers("ring", ring, low=0, high=workers - 1)
     if order.ndim != 1 or len(order) == 0 or len(set(order.tolist())) < len(order):

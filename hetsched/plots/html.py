@@ -37,10 +37,13 @@ def gantt_page(trace: Trace) -> str:
         what: i for i, what in enumerate(dict.fromkeys(event.what or event.kind for event in flat))
     }
     unit = f" {trace.unit}" if trace.unit else ""
+    predicted = trace.predicted
+    if predicted is not None and not np.isfinite(predicted):
+        raise ValueError(f"trace must have a finite predicted time, got {predicted}")
     data = {
         "unit": unit,
         "end": trace.makespan,
-        "predicted": trace.predicted,
+        "predicted": None if predicted is None else float(predicted),
         "lanes": [lane.name for lane in tracks],
         "words": list(words),
         "styles": [_css(look, steps) for look in styles],

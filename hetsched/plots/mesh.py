@@ -78,10 +78,11 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
             )
         )
     counts = plan.counts.ravel()
+    sources = plan.sources or (plan.source,)
     largest = float(counts.max()) or 1.0
     for v, (x, y) in enumerate(places.tolist()):
         shade: Any
-        if v == plan.source:
+        if v in sources:
             shade = _SOURCE
         elif counts[v] == 0:
             shade = _IDLE
@@ -99,7 +100,7 @@ def plot_mesh(plan: MeshPlan, ax: Axes | None = None) -> Axes:
             )
         )
         number = f"{counts[v]:.4g}" if counts.dtype.kind == "f" else str(counts[v])
-        told = "source" if v == plan.source and counts[v] == 0 else number
+        told = "source" if v in sources and counts[v] == 0 else number
         name = _short(plan.names[v])
         _fit_text(
             ax,

@@ -469,9 +469,9 @@ def lstsq(
     cond : float, optional
         Singular values up to cond times the largest one count as zero. The default is the machine
         precision of the dtype times the larger of m and n, as in numpy.linalg.lstsq. SciPy's
-        default lacks this factor, so that rounding errors can count towards the rank. A negative
-        value means the machine precision, as in NumPy and in SciPy before 1.18; SciPy 1.18 refuses
-        it.
+        default lacks this factor, so that rounding errors can count towards the rank. A value
+        that is not between 0 and 1 means the machine precision, as in LAPACK and NumPy; SciPy 1.18
+        refuses a negative one.
     overwrite_a, overwrite_b : bool
         Whether the memory of a and b may be used. Their contents are lost then.
     check_finite : bool
@@ -546,9 +546,9 @@ def eigh(
 
     Returns
     -------
-    w : (..., n) ndarray
-        Ascending eigenvalues.
-    v : (..., n, n) ndarray, unless eigvals_only
+    w : (..., k) ndarray
+        Ascending eigenvalues; k is n, or the number that a subset has.
+    v : (..., n, k) ndarray, unless eigvals_only
         Column i belongs to w[i]. Orthonormal; for type 1 and 2 v^H b v = 1, for type 3
         v^H b^-1 v = 1.
 

@@ -66,6 +66,10 @@ class LeastSquares(_Four):
         self.method = method
         return self
 
+    def _replace(self, **changed: Any) -> LeastSquares:
+        fields = {**self._asdict(), "method": self.method, **changed}
+        return LeastSquares(**fields)
+
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (*self, self.method)
 
@@ -120,12 +124,12 @@ def solution(
 def cutoff(shape: tuple[int, ...], dtype: np.dtype[Any], cond: float | None) -> float:
     """Singular values up to this factor times the largest one count as zero.
 
-    The factor is `cond` if it is given, and eps if `cond` is negative.
+    The factor is `cond` if it is given, and eps if `cond` is outside (0, 1), as in LAPACK.
     """
     eps = float(np.finfo(dtype).eps)
     if cond is None:
         return eps * max(shape[-2:])
-    return eps if cond < 0 else cond
+    return cond if 0 < cond < 1 else eps
 
 
 def _as_given(found: LeastSquares, one: bool) -> LeastSquares:

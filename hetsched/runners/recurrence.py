@@ -22,10 +22,11 @@ Kernel = Callable[[Array, int, int, int, int], object] | tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Stencil(Frozen):
-    """An update of each element from its 3 x 3 neighbourhood, in place, row by row.
+    """An update of each element from its 3 x 3 neighbourhood, in place.
 
-    Neighbours outside the matrix do not count. The neighbours above and to the left have their new
-    values, the other ones their old values.
+    It goes row by row, or column by column if the plan's mask has "SW". Neighbours that come
+    earlier in this order have their new values, the other ones their old values. Neighbours outside
+    the matrix do not count.
 
     Parameters
     ----------

@@ -350,7 +350,7 @@ def pseudo_inverse(
         require_finite(a)
     u, s, vh = decomposition(resources, a, False, True)
     large = s > absolute + relative * s.max(-1, keepdims=True, initial=0.0)
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore"):  # of subnormal singular values
         inverse = np.where(large, 1 / np.where(large, s, 1), 0).astype(s.dtype)
     found = _multiplied(resources, _turned(vh) * inverse[..., None, :], _turned(u))
     rank = np.count_nonzero(large, axis=-1)
@@ -412,7 +412,8 @@ def condition(resources: Resources, given: ArrayLike) -> Any:
     s = decomposition(resources, a, False, False)
     with np.errstate(all="ignore"):
         found = s[..., 0] / s[..., -1]
-    found = np.where(np.isnan(found) & ~np.isnan(s).any(-1), np.inf, found).astype(s.dtype)
+    # of a matrix with infinities, as in NumPy; NaN stays NaN
+    found = np.where(np.isnan(found) & ~np.isnan(a).any((-2, -1)), np.inf, found).astype(s.dtype)
     return found if a.ndim > 2 else found[()]
 
 

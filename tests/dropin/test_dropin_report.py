@@ -436,6 +436,10 @@ def test_records_are_kept_and_printed_later(tmp_path):
     done = exec_("--records", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert list(counted(done.stdout).values()) == [2]
+    # a report is of one run, whatever earlier runs have left there
+    done = exec_("--report", "--records", str(tmp_path), "true")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "hetsched: no call of BLAS or LAPACK was seen\n"
     assert exec_("--records", str(tmp_path / "none")).returncode == 1
     done = exec_("--records", "", "true")
     assert (done.returncode, "--records must name a directory" in done.stderr) == (1, True)

@@ -204,6 +204,7 @@ def test_what_the_root_leaves_out(pools):
         ),
     ]
     for call, matrix, words in cases:
-        for each in on_ranks(2, lambda r: call(r, matrix if r.rank == 0 else None))[0]:
+        given = (matrix, None)
+        for each in on_ranks(2, lambda r, call=call, given=given: call(r, given[r.rank]))[0]:
             assert isinstance(each, TypeError | ValueError)
             assert words in str(each)

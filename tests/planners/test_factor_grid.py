@@ -108,7 +108,7 @@ class TestPlans:
             (np.zeros((3, 4), int), {}, r"owner has shape \(3, 4\)"),
             (np.zeros((4, 4, 1), int), {}, "owner must have one dimension or two"),
             (np.full((4, 4), 3), {}, "owner"),
-            (np.zeros((4, 4), int), {"link_costs": 1.0}, "link_costs must be left out"),
+            (np.zeros((4, 4), int), {"link_costs": 1.0}, "link_costs must be 0"),
         ],
     )
     def test_refusals(self, owner, options, words):

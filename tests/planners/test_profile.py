@@ -279,7 +279,7 @@ def test_infeasible(arguments, limits, message):
         (
             [([0, 10], [-5, 1])],
             ValueError,
-            r"profiles\[0\]: the time of 1 chunk must be positive, got -4.4",
+            r"profiles\[0\]: times must be finite and positive",
         ),
         (
             [([1e300], [1e-300])],

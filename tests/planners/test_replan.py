@@ -66,6 +66,19 @@ def test_the_unit_of_the_plan_holds():
         hs.replan(plan, other)
 
 
+def test_partitions_for_another_number_of_workers():
+    plan = hs.partition(cycle_times=[1, 2, 3.0], shape=(20, 20))
+    assert len(hs.replan(plan, [1, 2, 3, 4.0]).names) == 4
+
+
+def test_steps_keep_their_width():
+    star = hs.Platform.star([1, 2, 3.0], link_costs=[1, 1, 1])
+    plan = hs.plan_matmul(
+        800, 800, 800, star, method="rectangles", communication="sequential", block=100
+    )
+    assert hs.replan(plan, star) == plan
+
+
 def test_errors():
     with pytest.raises(TypeError, match="plan must be a plan, such as distribute makes, got list"):
         hs.replan([1, 2], STAR)

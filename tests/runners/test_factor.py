@@ -107,3 +107,22 @@ class TestRefusals:
     def test_matrices(self, bad):
         with hs.Pool(2) as pool, pytest.raises(ValueError, match="a must be|infs or NaNs"):
             pool.cholesky(bad)
+
+
+@pytest.mark.parametrize("shape", [(100, 1000), (300, 1000), (25, 100), (9, 46), (40, 12), (7, 7)])
+@pytest.mark.parametrize("count", [1, 3, 6, 9])
+def test_one_block_for_each_owner(shape, count):
+    """The default is the least block that makes as many blocks, cut at column min(m, n), too."""
+    m, n = shape
+
+    def blocks(block):
+        least = min(m, n)
+        return -(-least // block) + -(-(n - least) // block)
+
+    fitting = [block for block in range(1, n + 1) if blocks(block) == count]
+    owner = hs.lu_pattern(count, [1, 2])
+    if fitting:
+        assert hs.plan_factor(m, n, [1, 2], owner=owner).block == fitting[0]
+    else:
+        with pytest.raises(ValueError, match=f"owner has {count} entries, but"):
+            hs.plan_factor(m, n, [1, 2], owner=owner)

@@ -310,6 +310,7 @@ def test_norms_with_nan():
 def test_condition_of_singular_matrices():
     assert hs.cond(np.zeros((3, 3))) == np.inf
     assert hs.cond([[1.0, 0.0], [0.0, 0.0]]) == np.inf
+    assert hs.cond(np.diag([np.inf, 1.0])) == np.inf  # as in NumPy
     assert hs.matrix_rank(np.zeros((2, 3, 4))).tolist() == [0, 0]
 
 

@@ -651,7 +651,7 @@ with hs.Pool(2) as _two, hs.Pool(3) as _three:
             (SQUARE, 1),
             {"plan": hs.slice_ring([1, 2, 3], 0.0, 1, 1)},
             ValueError,
-            "ring is for 3 workers, the pool has 2",
+            "plan is for 3 workers, the pool has 2",
         ),
         (
             (np.ones((4, 5)), 1),

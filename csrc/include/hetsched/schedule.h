@@ -324,8 +324,8 @@ HS_API hs_status hs_dynamic_product(const hs_dynamic *product, const int *cancel
  *   volume    out: for plans in which the work of each worker is in proportion to its speed s_k,
  *             where the sum of all s_k is 1: 2 n sum sqrt(s_k) for OUTER, 3 n^2 sum s_k^(2/3) for
  *             MATRIX. Changes of speeds are not considered
- *   makespan  out: for all plans, the work divided perfectly over the speeds, with their changes;
- *             HS_ERROR_VALUE if it overflows
+ *   makespan  out: for all plans, the work divided perfectly over the speeds, with their changes,
+ *             up to the rounding of the sums; HS_ERROR_VALUE if it overflows
  * kind, n, cycle_times and changes of the product are read. Time O(p), with changes O(p changes). */
 HS_API hs_status hs_dynamic_bounds(const hs_dynamic *product, double *volume, double *makespan);
 
