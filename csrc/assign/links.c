@@ -521,6 +521,7 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
                            const int *cancel, int32_t *enrolled, int32_t *send_order,
                            int32_t *receive_order, int *optimal)
 {
+    if (p < 1) return HS_ERROR_VALUE;
     bus x;
     hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;

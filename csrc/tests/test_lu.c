@@ -851,6 +851,14 @@ static void scarce(void)
                  makespan == -7 && count == -7);
 }
 
+static void plain_set(int32_t dtype, void *x, int64_t at, double complex value)
+{
+    if (dtype == HS_FLOAT32) ((float *)x)[at] = (float)creal(value);
+    if (dtype == HS_FLOAT64) ((double *)x)[at] = creal(value);
+    if (dtype == HS_COMPLEX64) ((float complex *)x)[at] = (float complex)value;
+    if (dtype == HS_COMPLEX128) ((double complex *)x)[at] = value;
+}
+
 #ifdef HS_TEST_SCARCE
 
 static int stop_at_the_third(void *context, double fraction)
@@ -873,14 +881,6 @@ static double complex plain_factor(int64_t i, int64_t j, int complex_)
 static double complex plain_solution(int64_t i, int64_t j, int complex_)
 {
     return (double)((i + 2 * j) % 3 + 1) + (complex_ ? (double)((i + j) % 2) * I : 0);
-}
-
-static void plain_set(int32_t dtype, void *x, int64_t at, double complex value)
-{
-    if (dtype == HS_FLOAT32) ((float *)x)[at] = (float)creal(value);
-    if (dtype == HS_FLOAT64) ((double *)x)[at] = creal(value);
-    if (dtype == HS_COMPLEX64) ((float complex *)x)[at] = (float complex)value;
-    if (dtype == HS_COMPLEX128) ((double complex *)x)[at] = value;
 }
 
 /* Without any memory to pack operands, the solution is computed all the same, in every type. A poll
