@@ -424,20 +424,26 @@ static int64_t shared_area(const hs_box *x, const hs_box *y)
 static hs_status find_depths(product_run *job)
 {
     const hs_boxes *boxes = job->boxes;
+    const int64_t k = job->product->k;
     job->depth = hs__run_zeros(&job->run, (size_t)boxes->count, sizeof *job->depth);
-    if (!job->depth && boxes->count) return HS_ERROR_MEMORY;
+    /* [workers] 1 + the depth of all boxes of the worker so far; 0: none yet, -1: there are several */
+    int64_t *only = hs__run_zeros(&job->run, (size_t)job->run.workers, sizeof *only);
+    if (!job->depth || !only) return HS_ERROR_MEMORY;
     for (int32_t i = 0; i < boxes->count; i++) {
         const hs_box *box = &boxes->box[i];
         int64_t covered = 0;
         job->depth[i] = box->depth;
-        if (job->product->k && !box->length) continue;
+        if (k && !box->length) continue;
+        const int alike = !only[box->worker] || only[box->worker] == 1 + box->depth;
+        only[box->worker] = alike ? 1 + box->depth : -1;
+        if (k && alike) continue; /* boxes that tile do not overlap at one depth */
         for (int32_t j = 0; j < i; j++) {
             const hs_box *other = &boxes->box[j];
             if (other->worker != box->worker || other->depth != job->depth[j]) continue;
-            if (job->product->k && !other->length) continue;
+            if (k && !other->length) continue;
             const int64_t area = shared_area(box, other);
-            if (area && (!job->product->k || other->depth > box->depth ||
-                         (covered && other->depth != job->depth[i])))
+            if (area &&
+                (!k || other->depth > box->depth || (covered && other->depth != job->depth[i])))
                 return HS_ERROR_VALUE;
             if (area) job->depth[i] = other->depth;
             covered += area;
