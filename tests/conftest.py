@@ -70,6 +70,8 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 #: Where a process says that it hangs: standard error, outside pytest's capture. And since when.
 _watch = {"to": 2, "since": -math.inf}
+#: Seconds after which it says so, and ends.
+_PATIENCE = float(os.environ.get("HS_TEST_PATIENCE", "760"))
 
 
 def pytest_configure(config):
@@ -103,8 +105,13 @@ def pytest_runtest_setup():
     run. pytest's own `faulthandler_timeout` starts and ends a thread for each test, which takes
     longer than most tests."""
     if time.monotonic() > _watch["since"] + 60:
-        faulthandler.dump_traceback_later(760, exit=True, file=_watch["to"])
+        faulthandler.dump_traceback_later(_PATIENCE, exit=True, file=_watch["to"])
         _watch["since"] = time.monotonic()
+
+
+def pytest_exception_interact():
+    """After a failure pytest ends all watches of faulthandler: the next test begins another."""
+    _watch["since"] = -math.inf
 
 
 def pytest_unconfigure():

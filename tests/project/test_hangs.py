@@ -58,13 +58,11 @@ def test_tests_that_hang_and_end_their_process(tmp_path):
         "2",
         "--dist",
         "loadfile",
-        "-o",
-        "faulthandler_timeout=5",
         "-p",
         "no:cacheprovider",
         tmp_path,
     ]
-    where = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    where = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "HS_TEST_PATIENCE": "5"}
     run = subprocess.run(
         [*command, *options],
         cwd=tmp_path,

@@ -192,7 +192,8 @@ def test_text_and_documentation(study):
         assert words in text
     page = (Path(__file__).parents[2] / "docs" / "reproduction-mesh.md").read_text(encoding="utf-8")
     for claim in study.claims():
-        assert f"| {claim.what} | {claim.paper} | " in page
+        # with one size of meshes there are claims that nothing is compared for
+        assert f"| {claim.what} | {claim.paper}" in page
         assert claim.why in page
 
 
