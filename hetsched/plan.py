@@ -435,9 +435,10 @@ class Plan(Frozen, Drawn):
     def _star_links(self, platform: Platform) -> NDArray[np.float64]:
         """(p,) time per unit of data from the master, read-only.
 
-        ValueError if the platform has other links than those of a star.
+        ValueError if the platform has other links than those of a star, unless they cost nothing.
         """
-        require_star("platform", platform)
+        if platform.links is None or platform.links.any():
+            require_star("platform", platform)
         return check.frozen(platform.link_costs)
 
     def _carried(self, platform: Platform, value: float, bound: float, **changed: Any) -> Self:

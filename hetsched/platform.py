@@ -825,13 +825,8 @@ def as_platform(name: str, given: Any) -> Platform:
 
 
 def require_star(name: str, given: Any) -> None:
-    """Raise ValueError for a Platform with other links than those of a master to each worker.
-
-    Links between the workers that cost nothing are allowed.
-    """
-    if not isinstance(given, Platform):
-        return
-    if given.shape is not None or (given.links is not None and given.links.any()):
+    """Raise ValueError for a Platform with other links than those of a master to each worker."""
+    if isinstance(given, Platform) and (given.shape is not None or given.links is not None):
         kind = "a mesh" if given.links is None else "complete"
         raise ValueError(
             f"{name} must be a star, with a link from the master to each worker, but it is {kind}"

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
-from ..errors import InfeasibleError
 from ..plan import Plan, require_plan
 from ..platform import Platform, as_platform
 from .distribute import Distribution, distribute
@@ -162,8 +161,6 @@ def replan(plan: Plan, platform: Platform | ArrayLike) -> Plan:
     method = {} if plan.asked == "given" else {"method": plan.asked}
     try:
         return _PLANNERS[type(plan)](plan, platform, method)
-    except InfeasibleError:
-        raise
     except (TypeError, ValueError) as error:  # about an argument that the platform stands for
         if str(error).startswith("platform"):
             raise
