@@ -521,16 +521,12 @@ hs_status hs__search_links(double bound, int32_t p, const double *cycle_times, c
                            const int *cancel, int32_t *enrolled, int32_t *send_order,
                            int32_t *receive_order, int *optimal)
 {
-    if (p < 1) return HS_ERROR_VALUE;
+    double most = 0.0; /* of the tasks, which are counted in 64 bits */
+    for (int32_t i = 0; i < p; i++) most += bound / cycle_times[i];
+    if (p < 1 || most >= HS__MOST_SUM) return HS_ERROR_VALUE;
     bus x;
     hs_status status = open_bus(bound, p, cycle_times, sends, receives, &x);
     if (status != HS_OK) return status;
-    double most = 0.0; /* of the tasks, which are counted in 64 bits */
-    for (int32_t i = 0; i < p; i++) most += bound / cycle_times[i];
-    if (most >= HS__MOST_SUM) {
-        free(x.cycle);
-        return HS_ERROR_VALUE;
-    }
     int32_t *orders = malloc(4 * (size_t)p * sizeof *orders);
     wide *ends = calloc((size_t)p, sizeof *ends);
     double *keys = malloc((size_t)p * sizeof *keys);

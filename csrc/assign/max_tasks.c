@@ -59,11 +59,13 @@ hs_status hs__bus_plan(hs__bus *x, int32_t p, const hs__found *found, hs_task_pl
     if (status == HS_OK)
         status = hs__order_by_slots(x->p, found->counts, found->receives, true, keys,
                                     plan->receive_order, &q);
-    const hs__messages messages = {x->times, x->sends, x->returning ? x->receives : NULL};
+    const hs_task_workers able = {.p = x->p,
+                                  .cycle_times = x->times,
+                                  .sends = x->sends,
+                                  .receives = x->returning ? x->receives : NULL};
     double end = 0.0;
     if (status == HS_OK)
-        status = hs__exact_end(x->p, &messages, q, plan->send_order, plan->receive_order,
-                               found->counts, &end);
+        status = hs_task_end(&able, q, plan->send_order, plan->receive_order, found->counts, &end);
     if (status != HS_OK) return status;
     memset(plan->counts, 0, (size_t)p * sizeof *plan->counts);
     for (int32_t i = 0; i < x->p; i++) plan->counts[x->worker[i]] = found->counts[i];

@@ -158,17 +158,6 @@ hs_status hs__order_by_slots(int32_t p, const int64_t *counts, const int32_t *sl
 /* Fills the plan of a platform with p workers from tasks and slots. */
 hs_status hs__bus_plan(hs__bus *x, int32_t p, const hs__found *found, hs_task_plan *plan);
 
-/* Times of p workers; no sends or receives: NULL. */
-typedef struct hs__messages {
-    const double *cycle_times, *sends, *receives;
-} hs__messages;
-
-/* Computes when the last of the served workers ends, in exact arithmetic, rounded up: see
- * hs_task_end. The workers of send_order must be different. HS_ERROR_VALUE if one of receive_order
- * is not among them. */
-hs_status hs__exact_end(int32_t p, const hs__messages *x, int32_t served, const int32_t *send_order,
-                        const int32_t *receive_order, const int64_t *counts, double *end);
-
 /* Makes one or two plans without contents in the memory of `room`; the second may be NULL. */
 hs_status hs__found_open(int32_t p, hs__room *room, hs__found *one, hs__found *other);
 void hs__found_copy(int32_t p, const hs__found *from, hs__found *to);

@@ -136,8 +136,8 @@ class Call:
         try:
             self.ranks.timeout = check.number("timeout", timeout, above=0.0)
             self.root = check.integer("root", root, low=0, high=self.ranks.size - 1)
-            if pool is not None and (not isinstance(pool, Pool) or pool.emulated):
-                raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+            if pool is not None:
+                pools.require_real_cores(pool)
         except (TypeError, ValueError) as error:
             # raised here, on this rank alone, it would let the other ranks wait
             self.ranks.refused = error

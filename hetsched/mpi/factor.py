@@ -28,6 +28,7 @@ from .columns import Columns
 from .grid import Grid
 from .kinds import wrong_kind
 from .loop import Loop
+from .pools import require_real_cores
 from .ranks import Ranks
 from .record import Clock, Record, from_when_sent, on_one_clock, synchronised
 from .windows import Array, touched
@@ -350,8 +351,7 @@ def _agreed(
 
     def checked() -> tuple[int, Job | None]:
         root = check.integer("root", x.root, low=0, high=ranks.size - 1)
-        if not isinstance(pool, Pool) or pool.emulated:
-            raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+        require_real_cores(pool)
         if ranks.rank != root:
             return root, None
         given, job = _at_root(ranks, A, b, x)

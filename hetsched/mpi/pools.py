@@ -42,6 +42,12 @@ def _cpus(_: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(topology().places)
 
 
+def require_real_cores(pool: Any) -> None:
+    """Raise TypeError unless the argument `pool` is a Pool of real cores."""
+    if not isinstance(pool, Pool) or pool.emulated:
+        raise TypeError(f"pool must be a Pool of real cores, got {pool!r}")
+
+
 def own_pool(places: list[Place], rank: int) -> Pool:
     """A pool of this process's cores, or of its share if other ranks have the same cores."""
     sharing = places.count(places[rank])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -638,14 +639,8 @@ def _given_owners(
 
 def _least_block(m: int, n: int, count: int) -> int:
     """The least columns of a block that make at most so many blocks."""
-    low, high = max(1, -(-n // max(1, count))), max(1, n)
-    while low < high:
-        middle = (low + high) // 2
-        if _blocks(m, n, middle) <= count:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    sizes = range(max(1, -(-n // max(1, count))), n)
+    return sizes.start + bisect_left(sizes, True, key=lambda block: _blocks(m, n, block) <= count)
 
 
 def _blocks(m: int, n: int, block: int) -> int:

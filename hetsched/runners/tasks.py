@@ -209,7 +209,8 @@ class _Farm:
                     ) from error
                 except Exception as error:
                     raise TaskError(
-                        f"the tasks from {first} on, or their results, cannot be pickled: {error}",
+                        f"the tasks from {first} on, or their results, cannot be pickled:"
+                        f" {_text_of(error)}",
                         first,
                     ) from error
                 yield worker, piece

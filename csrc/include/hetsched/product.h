@@ -79,8 +79,9 @@ HS_API void hs_product_default(hs_product *product, int32_t dtype, int64_t m, in
  *                elements without gaps, which may be a memory-mapped file; NULL for a worker
  *                without boxes. C is not touched, beta is applied to each matrix where it has
  *                boxes, and the matrices are not summed. The first box of a worker over a region
- *                applies beta. Its later boxes there lie within such first boxes of one depth, and
- *                are not less deep. Neither cooperative nor layered. layers NULL: all boxes write C
+ *                applies beta. A later box of the worker over this region must lie wholly over
+ *                first boxes of one depth, and begin deeper. Neither cooperative nor layered.
+ *                layers NULL: all boxes write C
  *   overlap      non-zero: work on a box, or on a sum, starts with its transfer and does not end
  *                before it. Needs receive or sum_receive */
 typedef struct hs_boxes {
