@@ -17,6 +17,7 @@
 #include "blas/openmp.h"
 #include "blas/places.h"
 #include "blas/settings.h"
+#include "core/tuning.h"
 #include "threads/pool.h"
 
 /* A pool and what belongs to it.
@@ -291,6 +292,19 @@ static hs__fate fate_by_size(const hs__call *call, int32_t workers)
     return is_alone ? HS__ONE_THREAD : HS__SMALL;
 }
 
+/* Returns whether the library behind is to compute a call on one thread, because the load leaves one
+ * cpu and the engine would not be faster: the call is brief, and one worker is slower than the
+ * library. Never if results must not depend on the load, nor for a routine of which the program wants
+ * all calls to be taken (HETSCHED_BLAS_LEAST=0). */
+static int must_be_single(const hs__call *call)
+{
+    const hs__least *least = &hs__least_volumes[call->entry->routine][call->entry->dtype];
+    return call->alone < 0.0 && call->volume < HS__BRIEF_SPECTRAL_UPDATES &&
+           !hs__blas_settings.deterministic &&
+           atomic_load_explicit(&least->shared, memory_order_relaxed) > 0.0 &&
+           hs__has_one_cpu(call->entry, call->volume);
+}
+
 /* Returns the fate of a call with at most so many workers, and finds the pool for it. The thread
  * must hold `choosing`. */
 static hs__fate choose_pool(int32_t workers, hs__call *call)
@@ -302,6 +316,7 @@ static hs__fate choose_pool(int32_t workers, hs__call *call)
     if (workers > worth) workers = worth;
     const hs__fate fate = fate_by_size(call, workers);
     if (fate != HS__TAKEN) return fate;
+    if (workers > 1 && must_be_single(call)) return HS__ONE_THREAD;
     kept_pool *found = workers < 2 ? find_alone() : find_pool(workers);
     if (!found) return HS__REFUSED;
     atomic_fetch_add(&found->users, 1);

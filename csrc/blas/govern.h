@@ -61,6 +61,11 @@ int hs__threads_asked(hs__library *library);
 /* Returns how many threads of an equal split are best on so many free cpus, at least 1. */
 int hs__best_threads(double cpus);
 
+/* Returns whether a call that the calling thread begins now would be governed with one thread because
+ * of the load: other programs and other calls of this process. 0 if it would not be governed, or not
+ * by the load. */
+int hs__has_one_cpu(const hs__entry *entry, double volume);
+
 /* Surround a call that the engine computes: its thread uses cpus, too. hs__join_callers returns
  * whether it has counted the thread, which it has not if the thread is in a governed call. */
 int hs__join_callers(void);

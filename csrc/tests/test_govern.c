@@ -175,6 +175,33 @@ static void test_one_thread(void)
     check_idle(1);
 }
 
+static void test_has_one_cpu(void)
+{
+    const hs__entry entry = entry_for(&process, 1);
+    begin(8, 1.4);
+    CHECK(hs__has_one_cpu(&entry, LARGE));
+    set_free(2.0);
+    CHECK(!hs__has_one_cpu(&entry, LARGE));
+    hs__entry behind = entry;
+    hs__guard guard = {0};
+    hs__govern(&guard, &behind, LARGE);
+    CHECK(!hs__has_one_cpu(&entry, LARGE)); /* this thread's own call does not count */
+    hs__release(&guard);
+    CHECK(hs__join_callers()); /* of another thread */
+    CHECK(hs__has_one_cpu(&entry, LARGE));
+    hs__leave_callers(1);
+    CHECK(!hs__has_one_cpu(&entry, LARGE));
+
+    set_free(0.5);
+    hs__entry untold = entry; /* its library cannot be told */
+    untold.governed = INFINITY;
+    CHECK(!hs__has_one_cpu(&untold, LARGE));
+    hs__blas_settings.behind = 3;
+    CHECK(!hs__has_one_cpu(&entry, LARGE));
+    hs__blas_settings.behind = HS__BEHIND_AUTO;
+    CHECK(hs__has_one_cpu(&entry, LARGE));
+}
+
 static void test_settings(void)
 {
     begin(8, 4.0);
@@ -423,6 +450,7 @@ int main(void)
     pthread_barrier_init(&barrier, NULL, 2);
     test_best_threads();
     test_one_thread();
+    test_has_one_cpu();
     test_settings();
     test_told_meanwhile();
     test_variable();

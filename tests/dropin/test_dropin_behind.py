@@ -1,6 +1,7 @@
 """How many threads the library behind has: each library that can be told, before and after calls,
 and beside a busy program."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -121,8 +122,9 @@ def governed(text):
     return found
 
 
-def run(program, **options):
-    env = calls.environment(HETSCHED_BLAS_LEAST="inf")
+def counted(program, least, **options):
+    """What the program prints, and its report."""
+    env = calls.environment(HETSCHED_BLAS_LEAST=least)
     done = subprocess.run(
         [sys.executable, "-c", program],
         env=env,
@@ -132,7 +134,12 @@ def run(program, **options):
         **options,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines(), governed(done.stderr)
+    return done.stdout.splitlines(), done.stderr
+
+
+def run(program, **options):
+    out, said = counted(program, "inf", **options)
+    return out, governed(said)
 
 
 def test_the_number_reads_back_as_set():
@@ -184,17 +191,57 @@ while time.monotonic() - start < 0.5:
 """
 
 
+@contextlib.contextmanager
+def busy_programs(cpus):
+    """One on each cpu."""
+    busy = [
+        subprocess.Popen(
+            [sys.executable, "-c", "while True: pass"],
+            preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, [cpu]),
+        )
+        for cpu in cpus
+    ]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cpus")
+@needs_two_cpus
 def test_beside_a_busy_program():
     cpus = sorted(os.sched_getaffinity(0))[:2]
-    busy = subprocess.Popen(
-        [sys.executable, "-c", "while True: pass"],
-        preexec_fn=lambda: os.sched_setaffinity(0, cpus[:1]),
-    )
-    try:
+    with busy_programs(cpus[:1]):
         _, found = run(EIGH, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-    finally:
-        busy.kill()
-        busy.wait()
     assert {name: threads for name, (_, threads) in found.items()} == {"dsyevd": 1.0, "dgesdd": 1.0}
+
+
+#: Until the load is known, several workers compute the calls.
+UNTIL_FORWARDED = """
+import numpy as np, time
+A = np.random.default_rng(0).standard_normal((300, 300))
+start = time.monotonic()
+while time.monotonic() - start < {seconds}:
+    np.linalg.eigh(A + A.T)
+"""
+
+
+@needs_two_cpus
+@pytest.mark.parametrize(
+    ("least", "forwards"), [(None, True), ("0,alone=inf", False)], ids=["usual", "all taken"]
+)
+def test_brief_calls_that_one_worker_is_slow_at(least, forwards):
+    """The library behind computes them while the load leaves one cpu, unless all are wanted."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    program = UNTIL_FORWARDED.format(seconds=1.0 if forwards else 0.5)
+    with busy_programs(cpus):
+        _, said = counted(program, least, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+    row = calls.table(said)["dsyevd"]
+    assert row["1-thread" if forwards else "taken"] > 0
+    if not forwards:
+        assert row["1-thread"] == 0
