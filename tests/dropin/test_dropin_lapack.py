@@ -68,7 +68,8 @@ def test_getrf(ours, data, letter, m, n, seed):
     assert (np.abs(lower) <= (np.sqrt(2) if is_complex(letter) else 1) + 1e-3).all()
     theirs, order = Guarded(a), lapack.pivots(count)
     assert lapack.behind(letter, "getrf", m, n, theirs, theirs.lead, order) == 0
-    np.testing.assert_array_equal(pivots.values, order.values)
+    if letter in "dz":  # in single precision, rounding decides among elements of about one size
+        np.testing.assert_array_equal(pivots.values, order.values)
 
 
 @given(

@@ -551,8 +551,9 @@ def _where(error: BaseException) -> tuple[str, bool]:
 
 
 def _words(plan: Any) -> set[str]:
-    """What a message may name: fields, also of parts of plans, and the arguments of the uses."""
-    words = {"plan", "platform", "content", "owner", "ring", "overflows", "loads"}
+    """What a message may name: fields, also of parts of plans, steps, and the arguments of the
+    uses."""
+    words = {"plan", "platform", "steps", "content", "owner", "ring", "overflows", "loads"}
     for part in (plan, *(getattr(plan, "products", ()))):
         words |= {field.name for field in dataclasses.fields(part)}
     for value in vars(plan).values():
