@@ -63,6 +63,11 @@ enum {
     /* n^3 of a Cholesky factorisation: up to it the caller does everything by the loops of stacks,
      * which are then faster. Measured with two workers. */
     HS__ALONE_CHOLESKY_UPDATES = 40 * 1000 * 1000,
+    /* With AVX2 only, this divided by the square of the number of workers, if that is more. Measured on
+     * an AMD EPYC (family 25), time of tasks / time of loops, at orders 350, 500, 580: one worker 1.8,
+     * 1.6, 1.5 in float32, 1.7, 1.3, 1.3 in float64, 1.4, 1.2, 1.25 in complex128; two workers 2.1, 1.9,
+     * 1.5, then 1.8, 1.3, 1.1, then 1.4, 1.0, 0.7. In float64 one worker has 1.25 at 800, 1.0 at 1000. */
+    HS__AVX2_CHOLESKY_UPDATES = 400 * 1000 * 1000,
     /* n^3 of an eigenproblem, m n min(m, n) of singular values. By hand. */
     HS__ALONE_SPECTRAL_UPDATES = 1000 * 1000,
     /* In a crowded pool (threads/crowd.h) the caller does everything up to these. Measured beside two

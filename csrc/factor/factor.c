@@ -1,7 +1,10 @@
 /* The public functions of factorisations: they check arguments, choose blocks, and start a run of
  * tasks, or for small matrices the loops of stacks. */
+#include <math.h>
+
 #include "core/numbers.h"
 #include "factor/tasks.h"
+#include "kernel/kernel.h"
 #include "stack/item.h"
 
 static const hs__task_kind *const kinds[] = {&hs__lu_tasks, &hs__cholesky_tasks, &hs__qr_tasks};
@@ -27,11 +30,19 @@ static double volume_of(const hs_factor *x)
 /* Whether the caller does everything. */
 static int is_small(const hs_factor *x) { return x->cooperative && hs__is_small(volume_of(x)); }
 
+/* Returns the largest volume of a Cholesky factorisation for which the loops of stacks are faster. */
+static double largest_for_loops(int32_t workers)
+{
+    const double alone = HS__ALONE_CHOLESKY_UPDATES;
+    const double share = HS__AVX2_CHOLESKY_UPDATES / ((double)workers * workers);
+    return hs__cpu_set() == 1 ? fmax(alone, share) : alone;
+}
+
 /* Whether the loops of stacks, which need no slices, are faster. */
-static int is_for_loops(const hs_factor *x)
+static int is_for_loops(const hs_factor *x, int32_t workers)
 {
     if (!x->cooperative || x->m != x->n) return 0;
-    return x->kind == HS_CHOLESKY ? volume_of(x) <= HS__ALONE_CHOLESKY_UPDATES
+    return x->kind == HS_CHOLESKY ? volume_of(x) <= largest_for_loops(workers)
                                   : x->kind == HS_LU && is_small(x);
 }
 
@@ -97,7 +108,7 @@ hs_status hs_run_factor(hs_pool *pool, hs_factor *x, const hs_options *options, 
     const ptrdiff_t e = hs__element_bytes(x->dtype);
     const hs__matrix wanted = {x->matrix, e, x->m, x->n, x->row_stride, x->col_stride};
     const hs__matrix given = {(char *)x->a, e, x->m, x->n, x->a_row_stride, x->a_col_stride};
-    if (is_for_loops(x) && !trace)
+    if (is_for_loops(x, hs__pool_cuts_for(pool)) && !trace)
         return factor_item(pool, x, x->a ? &given : &wanted, &wanted, options);
     tasks.dynamic = x->cooperative != 0;
     tasks.volume = volume_of(x);
