@@ -292,16 +292,17 @@ static hs__fate fate_by_size(const hs__call *call, int32_t workers)
     return is_alone ? HS__ONE_THREAD : HS__SMALL;
 }
 
-/* Returns whether the library behind is to compute a call on one thread, because the load leaves one
- * cpu and the engine would not be faster: the call is brief, and one worker is slower than the
- * library. Never if results must not depend on the load, nor for a routine of which the program wants
- * all calls to be taken (HETSCHED_BLAS_LEAST=0). */
+/* Returns whether the library behind is to compute a call on one thread: the call is brief, the load
+ * leaves one cpu, and one worker would not be faster. If it is other programs that use the cpus, the
+ * worker must be slower whatever the size, as other workers could still take a part of their cpus.
+ * Never if results must not depend on the load, nor for a routine of which the program wants all
+ * calls to be taken (HETSCHED_BLAS_LEAST=0). */
 static int must_be_single(const hs__call *call)
 {
     const hs__least *least = &hs__least_volumes[call->entry->routine][call->entry->dtype];
-    return call->alone < 0.0 && call->volume < HS__BRIEF_SPECTRAL_UPDATES &&
-           !hs__blas_settings.deterministic &&
+    return call->volume < HS__BRIEF_SPECTRAL_UPDATES && !hs__blas_settings.deterministic &&
            atomic_load_explicit(&least->shared, memory_order_relaxed) > 0.0 &&
+           fate_by_size(call, 1) != HS__TAKEN && (call->alone < 0.0 || hs__other_callers() > 0) &&
            hs__has_one_cpu(call->entry, call->volume);
 }
 

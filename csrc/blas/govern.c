@@ -111,11 +111,12 @@ static int good_threads(int32_t routine, double volume)
     return hs__best_threads(find_free_cpus() / atomic_load(&callers));
 }
 
+int hs__other_callers(void) { return atomic_load(&callers) - (current.guard != NULL); }
+
 int hs__has_one_cpu(const hs__entry *entry, double volume)
 {
     if (hs__blas_settings.behind != HS__BEHIND_AUTO || volume < entry->governed) return 0;
-    const int others = atomic_load(&callers) - (current.guard != NULL);
-    return hs__best_threads(find_free_cpus() / (others + 1)) < 2;
+    return hs__best_threads(find_free_cpus() / (hs__other_callers() + 1)) < 2;
 }
 
 int hs__join_callers(void)

@@ -66,6 +66,9 @@ int hs__best_threads(double cpus);
  * by the load. */
 int hs__has_one_cpu(const hs__entry *entry, double volume);
 
+/* Returns how many other threads of this process are in calls. */
+int hs__other_callers(void);
+
 /* Surround a call that the engine computes: its thread uses cpus, too. hs__join_callers returns
  * whether it has counted the thread, which it has not if the thread is in a governed call. */
 int hs__join_callers(void);

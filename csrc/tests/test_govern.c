@@ -186,9 +186,10 @@ static void test_has_one_cpu(void)
     hs__guard guard = {0};
     hs__govern(&guard, &behind, LARGE);
     CHECK(!hs__has_one_cpu(&entry, LARGE)); /* this thread's own call does not count */
+    CHECK(hs__other_callers() == 0);
     hs__release(&guard);
     CHECK(hs__join_callers()); /* of another thread */
-    CHECK(hs__has_one_cpu(&entry, LARGE));
+    CHECK(hs__has_one_cpu(&entry, LARGE) && hs__other_callers() == 1);
     hs__leave_callers(1);
     CHECK(!hs__has_one_cpu(&entry, LARGE));
 
