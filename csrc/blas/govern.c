@@ -13,6 +13,10 @@
 
 /* Threads of this process that are in governed calls or in calls that the engine computes. */
 static atomic_int callers;
+/* Until when threads count as calling at the same time: some time after two were in calls. Threads
+ * that do the same begin together again and again. By hand. */
+static _Atomic double together_until;
+static const double together_for = 0.1;
 
 /* The outermost governed call of this thread. Calls inside it, for example of a LAPACK that calls a
  * BLAS by its names, have its number of threads. */
@@ -111,7 +115,27 @@ static int good_threads(int32_t routine, double volume)
     return hs__best_threads(find_free_cpus() / atomic_load(&callers));
 }
 
-int hs__other_callers(void) { return atomic_load(&callers) - (current.guard != NULL); }
+static void note_together(void)
+{
+    atomic_store_explicit(&together_until, hs_clock() + together_for, memory_order_relaxed);
+}
+
+static void count_caller(void)
+{
+    if (atomic_fetch_add(&callers, 1) > 0) note_together();
+}
+
+static void drop_caller(void)
+{
+    if (atomic_fetch_sub(&callers, 1) > 1) note_together();
+}
+
+int hs__other_callers(void)
+{
+    const int others = atomic_load(&callers) - (current.guard != NULL);
+    if (others) return others;
+    return hs_clock() < atomic_load_explicit(&together_until, memory_order_relaxed);
+}
 
 int hs__has_one_cpu(const hs__entry *entry, double volume)
 {
@@ -122,13 +146,13 @@ int hs__has_one_cpu(const hs__entry *entry, double volume)
 int hs__join_callers(void)
 {
     if (current.guard) return 0;
-    atomic_fetch_add(&callers, 1);
+    count_caller();
     return 1;
 }
 
 void hs__leave_callers(int counted)
 {
-    if (counted) atomic_fetch_sub(&callers, 1);
+    if (counted) drop_caller();
 }
 
 /* ---- a number for all calls of the process --------------------------------------------------- */
@@ -250,7 +274,7 @@ static void end_current(void)
     if (library->reach == HS__PROCESS) tell_process_back(library, current.before);
     else if (current.is_told && library->reach == HS__THREAD) library->set(current.before);
     else if (current.is_told) library->set_omp(current.before);
-    atomic_fetch_sub(&callers, 1);
+    drop_caller();
 }
 
 /* Begins to govern a call, unless it is inside another one or the program wants one thread. Returns
@@ -268,7 +292,7 @@ static int begin_governed(hs__guard *guard, hs__entry *entry, double volume, con
     current.caller = entry->start;
     current.library = library;
     current.is_told = current.before = 0;
-    atomic_fetch_add(&callers, 1);
+    count_caller();
     const int good = good_threads(entry->routine, volume);
     const int threads = begin_current(library, good, volume < least_shared(entry->routine));
     current.guard = guard;
@@ -317,6 +341,7 @@ static void forget_others(hs__library *library)
 static void in_child(void)
 {
     atomic_store(&callers, current.guard != NULL);
+    atomic_store(&together_until, 0.0);
     hs__each_library(forget_others);
 }
 

@@ -66,7 +66,8 @@ int hs__best_threads(double cpus);
  * by the load. */
 int hs__has_one_cpu(const hs__entry *entry, double volume);
 
-/* Returns how many other threads of this process are in calls. */
+/* Returns how many other threads of this process are in calls; 1 if there are none, but several
+ * threads were in calls at the same time in the last tenth of a second. */
 int hs__other_callers(void);
 
 /* Surround a call that the engine computes: its thread uses cpus, too. hs__join_callers returns

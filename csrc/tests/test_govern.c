@@ -193,6 +193,16 @@ static void test_has_one_cpu(void)
     hs__leave_callers(1);
     CHECK(!hs__has_one_cpu(&entry, LARGE));
 
+    CHECK(hs__join_callers() && hs__join_callers());
+    CHECK(hs__other_callers() == 2);
+    hs__leave_callers(1);
+    hs__leave_callers(1);
+    const double ended = hs_clock();
+    const int others = hs__other_callers();
+    CHECK(others == 1 || hs_clock() - ended > 0.05);
+    usleep(110000);
+    CHECK(hs__other_callers() == 0);
+
     set_free(0.5);
     hs__entry untold = entry; /* its library cannot be told */
     untold.governed = INFINITY;
