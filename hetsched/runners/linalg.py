@@ -884,8 +884,8 @@ def cond(a: ArrayLike) -> Any:
     Returns
     -------
     float, or (...) ndarray
-        inf if the smallest computed singular value is 0. For other matrices without full rank,
-        rounding leaves a large finite number.
+        inf if the smallest computed singular value is 0, or if a has infinities; NaN if it has NaN.
+        For other matrices without full rank, rounding leaves a large finite number.
 
     Raises
     ------

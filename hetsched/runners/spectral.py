@@ -409,11 +409,14 @@ def condition(resources: Resources, given: ArrayLike) -> Any:
     a = matrices("a", given)
     if 0 in a.shape[-2:]:
         raise ValueError(f"a must not be empty, got shape {a.shape}")
-    s = decomposition(resources, a, False, False)
+    finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    # LAPACK may not converge for infinities
+    s = decomposition(resources, a if finite.all() else np.where(finite, a, 0), False, False)
     with np.errstate(all="ignore"):
         found = s[..., 0] / s[..., -1]
-    # of a matrix with infinities, as in NumPy; NaN stays NaN
-    found = np.where(np.isnan(found) & ~np.isnan(a).any((-2, -1)), np.inf, found).astype(s.dtype)
+    # of zeros, also in the place of infinities
+    found = np.where(np.isnan(found), np.inf, found)
+    found = np.where(np.isnan(a).any((-2, -1)), np.nan, found).astype(s.dtype)
     return found if a.ndim > 2 else found[()]
 
 

@@ -310,7 +310,10 @@ def test_norms_with_nan():
 def test_condition_of_singular_matrices():
     assert hs.cond(np.zeros((3, 3))) == np.inf
     assert hs.cond([[1.0, 0.0], [0.0, 0.0]]) == np.inf
-    assert hs.cond(np.diag([np.inf, 1.0])) == np.inf  # as in NumPy
+    assert hs.cond(np.diag([np.inf, 1.0])) == np.inf
+    stack = np.array([np.diag([2.0, 1.0]), [[np.inf, 1.0], [1.0, 0.0]], [[np.nan, np.inf], [0, 1]]])
+    np.testing.assert_array_equal(hs.cond(stack), [2.0, np.inf, np.nan])
+    assert hs.cond(stack.astype(np.float32)).dtype == np.float32
     assert hs.matrix_rank(np.zeros((2, 3, 4))).tolist() == [0, 0]
 
 
