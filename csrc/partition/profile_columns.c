@@ -29,6 +29,7 @@ typedef struct {
     uint64_t *own;        /* [p wide] sets: the heights, 0 among them, that fit at each width */
     uint64_t *reach;      /* [size + 1] sets: the widths that columns of the first workers have */
     uint64_t *rows;       /* [size + 1] sets: the heights that the first workers of a column have */
+    uint64_t *widths;     /* two sets: some widths, and sums with them */
     uint64_t *spread;     /* workspace of hs__add_sets */
 } columns;
 
@@ -70,6 +71,46 @@ static int32_t end_column(const columns *s, int32_t a, int64_t w)
     return 0;
 }
 
+/* Widths low .. high, with each of which the workers first .. end - 1 fill a column. */
+typedef struct {
+    int32_t first, end;
+    int64_t low, high;
+} column_run;
+
+/* Finds the next run behind *run, of columns that begin with the same worker; returns whether there
+ * is one. A run begins with low = high = 0, and `next` with the end of the column of width 1. */
+static bool next_run(const columns *s, column_run *run, int32_t *next)
+{
+    const int64_t wide = s->x->wide;
+    int64_t w = run->high + 1;
+    while (w <= wide && !*next) *next = ++w <= wide ? end_column(s, run->first, w) : 0;
+    if (w > wide || hs__cancelled(s->x->cancel)) return false;
+    run->low = w;
+    run->end = *next;
+    while (w <= wide && *next == run->end) {
+        run->high = w++;
+        *next = w <= wide ? end_column(s, run->first, w) : 0;
+    }
+    return true;
+}
+
+static column_run first_run(const columns *s, int32_t first, int32_t *next)
+{
+    *next = end_column(s, first, 1);
+    return (column_run){.first = first};
+}
+
+/* Adds the widths that columns have with one of the run behind them. */
+static void add_run(const columns *s, const column_run *run)
+{
+    uint64_t *const sums = s->widths + s->across, *const to = reach_of(s, run->end);
+    memset(s->widths, 0, s->across * sizeof *s->widths);
+    for (int64_t w = run->low; w <= run->high; w++)
+        s->widths[w / HS__WORD] |= UINT64_C(1) << (w % HS__WORD);
+    hs__add_sets(s->across, reach_of(s, run->first), s->widths, s->spread, s->x->cancel, sums);
+    for (size_t k = 0; k < s->across; k++) to[k] |= sums[k];
+}
+
 /* Returns whether the order has a tiling within the limit. */
 static bool is_feasible(void *context, double limit)
 {
@@ -79,11 +120,10 @@ static bool is_feasible(void *context, double limit)
     s->reach[0] = 1;
     for (int32_t a = 0; a < s->size && !hs__cancelled(s->x->cancel); a++) {
         uint64_t *from = reach_of(s, a);
-        for (int64_t w = 1; w <= s->x->wide; w++) {
-            const int32_t end = end_column(s, a, w);
-            if (!end) continue;
-            hs__add_shifted(reach_of(s, end), from, s->across, w);
-            if (hs__has(reach_of(s, end), s->x->wide)) return true;
+        int32_t next;
+        for (column_run run = first_run(s, a, &next); next_run(s, &run, &next);) {
+            add_run(s, &run);
+            if (hs__has(reach_of(s, run.end), s->x->wide)) return true;
         }
         for (size_t k = 0; k < s->across; k++) from[s->across + k] |= from[k];
     }
@@ -99,6 +139,31 @@ typedef struct {
     int64_t width;
     int32_t first;
 } choice;
+
+/* Appends a column of the run to all choices of the first workers: *to becomes the cheaper ones. The
+ * cost of a column grows with its width by a constant, so that the best width for a total is that of
+ * the least difference in a window of totals, which `queue` holds in ascending order. Of equal
+ * costs the smallest width is taken. */
+static void extend_choices(const columns *s, const column_run *run, const choice *from, choice *to,
+                           int64_t *queue)
+{
+    const int64_t count = run->end - run->first;
+    int64_t head = 0, tail = 0;
+    for (int64_t total = run->low; total <= s->x->wide; total++) {
+        const int64_t used = total - run->low;
+        if (from[used].cost != INT64_MAX) {
+            const int64_t value = from[used].cost - used * count;
+            while (tail > head && from[queue[tail - 1]].cost - queue[tail - 1] * count >= value)
+                tail--;
+            queue[tail++] = used;
+        }
+        while (head < tail && queue[head] < total - run->high) head++;
+        if (head == tail) continue;
+        const int64_t width = total - queue[head];
+        const int64_t cost = from[queue[head]].cost + s->x->tall + width * count;
+        if (cost < to[total].cost) to[total] = (choice){cost, width, run->first};
+    }
+}
 
 /* Stacks the workers from `first` on in a column, each as high as the workers before it allow. */
 static void stack_column(const columns *s, int32_t first, int64_t col, int64_t w, int64_t *zones)
@@ -122,22 +187,20 @@ static hs_status choose_zones(columns *s, double limit, int64_t *zones)
     const int64_t wide = s->x->wide;
     const int64_t room = wide + 1;
     choice *best = malloc(((size_t)s->size + 1) * (size_t)room * sizeof *best);
-    if (!best) return HS_ERROR_MEMORY;
+    int64_t *queue = malloc((size_t)room * sizeof *queue);
+    if (!best || !queue) {
+        free(best);
+        free(queue);
+        return HS_ERROR_MEMORY;
+    }
     set_limit(s, limit);
     for (int64_t e = 0; e < (s->size + 1) * room; e++) best[e].cost = INT64_MAX;
     best[0].cost = 0;
     for (int32_t a = 0; a < s->size && !hs__cancelled(s->x->cancel); a++) {
         choice *from = best + a * room;
-        for (int64_t w = 1; w <= wide; w++) {
-            const int32_t end = end_column(s, a, w);
-            if (!end) continue;
-            choice *to = best + end * room;
-            for (int64_t used = 0; used + w <= wide; used++) {
-                if (from[used].cost == INT64_MAX) continue;
-                const int64_t cost = from[used].cost + s->x->tall + w * (end - a);
-                if (cost < to[used + w].cost) to[used + w] = (choice){cost, w, a};
-            }
-        }
+        int32_t next;
+        for (column_run run = first_run(s, a, &next); next_run(s, &run, &next);)
+            extend_choices(s, &run, from, best + run.end * room, queue);
         for (int64_t used = 0; used <= wide; used++)
             if (from[used].cost < from[room + used].cost)
                 from[room + used] = (choice){from[used].cost, 0, a};
@@ -151,6 +214,7 @@ static hs_status choose_zones(columns *s, double limit, int64_t *zones)
         if (last.width) stack_column(s, i, col, last.width, zones);
     }
     free(best);
+    free(queue);
     return HS_OK;
 }
 
@@ -219,10 +283,11 @@ hs_status hs__profile_columns(const hs__zone_times *x, double bound, int32_t siz
                  .words = hs__set_words(x->tall),
                  .across = hs__set_words(x->wide),
                  .limit = -1.0};
-    const size_t powers = hs__count_powers(s.words);
+    const size_t longer = hs__larger(s.words, s.across);
+    const size_t spread = hs__count_powers(longer) * longer;
     const size_t sets = (size_t)size + 1;
     const size_t own = (size_t)x->p * (size_t)x->wide * s.words;
-    uint64_t *bits = malloc((own + sets * s.across + (sets + powers) * s.words) * sizeof *bits);
+    uint64_t *bits = malloc((own + (sets + 2) * s.across + sets * s.words + spread) * sizeof *bits);
     double *sample = malloc(HS__TIMES_SAMPLE * sizeof *sample);
     s.order = malloc((size_t)size * sizeof *s.order);
     hs_status status = hs__check_memory(bits && sample && s.order);
@@ -230,7 +295,8 @@ hs_status hs__profile_columns(const hs__zone_times *x, double bound, int32_t siz
         s.own = bits;
         s.reach = s.own + own;
         s.rows = s.reach + sets * s.across;
-        s.spread = s.rows + sets * s.words;
+        s.widths = s.rows + sets * s.words;
+        s.spread = s.widths + 2 * s.across;
         *makespan = INFINITY;
         /* a matrix of one row or column needs a single order */
         *all = size <= HS_PROFILE_ORDERS || x->tall == 1 || x->wide == 1;

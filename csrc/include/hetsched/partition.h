@@ -458,7 +458,8 @@ HS_API hs_status hs_zones_flaw(double m, double n, double near, int32_t pieces, 
  * Time O(p m n log(p m n)) for the bound. HS_PROFILE_GUILLOTINE: O(3^w m n (m + n)), memory O(2^w m
  * n). HS_PROFILE_COLUMNS: for each order and each of the O(log(p m n)) makespans tried, O(p n) runs
  * of workers that fill a column, of m / 64 word operations for each worker in the run and each run
- * of possible heights; memory O(p m n) bits and O(p n). */
+ * of possible heights, and n log(n) / 64 word operations for each run of widths with the same
+ * workers; memory O(p m n) bits and O(p n). */
 typedef enum hs_profile_method {
     HS_PROFILE_BEST = 0,
     HS_PROFILE_COLUMNS = 1,
