@@ -427,3 +427,15 @@ def test_measured():
     for options, name in (({"m": 0}, "m"), ({"block": 5000}, "block"), ({"points": 1}, "points")):
         with pytest.raises(ValueError, match=name):
             hs.measure_zones(**{"m": 8, "n": 8, "k": 8} | options)
+
+
+@pytest.mark.parametrize("method", ["rows", "columns"])
+def test_long_matrices_of_constant_speeds(method):
+    """Zones of full width, or height, are shares of a line."""
+    times = [1, 2, 5]
+    expected = hs.distribute(20_000, cycle_times=times)
+    shape = (20_000, 1) if method == "rows" else (1, 20_000)
+    plan = hs.partition_profile(shape, times, method=method)
+    assert plan.makespan == expected.makespan
+    assert (plan.rects[:, 2] * plan.rects[:, 3] * times).max() == expected.makespan
+    validate(plan)
