@@ -74,7 +74,8 @@ enum {
      * busy programs on two cores, float64, time of two workers / time of one: products of order
      * 300 1.34, 1000 0.84; LU 300 1.61, 1000 0.98, 2000 0.66; Cholesky 600 1.14, 2000 0.90; QR of
      * 2000 x 400 1.16; eigh 300 1.39, 600 1.06, 1000 0.87; svd 300 2.01, 500 1.67, 1000 1.05;
-     * singular values 600 2.41. */
+     * singular values 600 2.41. The last number is also that of the largest call that the drop-in
+     * library leaves to the library behind because the load leaves one cpu (blas/gate.c). */
     HS__BRIEF_PRODUCT_UPDATES = 300 * 1000 * 1000,
     HS__BRIEF_STACK_FLOPS = 600 * 1000 * 1000, /* by hand, as for products */
     HS__BRIEF_FACTOR_UPDATES = 500 * 1000 * 1000,

@@ -71,36 +71,41 @@ static int32_t end_column(const columns *s, int32_t a, int64_t w)
     return 0;
 }
 
-/* Widths low .. high, with each of which the workers first .. end - 1 fill a column. */
+/* Widths low .. high, with each of which the workers first .. end - 1 fill a column.
+ *   next  the end of the column of width high + 1; 0: none, or no such width */
 typedef struct {
-    int32_t first, end;
+    int32_t first, end, next;
     int64_t low, high;
 } column_run;
 
-/* Finds the next run behind *run, of columns that begin with the same worker; returns whether there
- * is one. A run begins with low = high = 0, and `next` with the end of the column of width 1. */
-static bool next_run(const columns *s, column_run *run, int32_t *next)
+static int32_t end_within(const columns *s, int32_t first, int64_t w)
+{
+    return w <= s->x->wide ? end_column(s, first, w) : 0;
+}
+
+/* Before the first run of columns that begin with a worker. */
+static column_run before_runs(const columns *s, int32_t first)
+{
+    return (column_run){.first = first, .next = end_within(s, first, 1)};
+}
+
+/* Moves to the next run; returns whether there is one. */
+static bool next_run(const columns *s, column_run *run)
 {
     const int64_t wide = s->x->wide;
     int64_t w = run->high + 1;
-    while (w <= wide && !*next) *next = ++w <= wide ? end_column(s, run->first, w) : 0;
+    while (w <= wide && !run->next) run->next = end_within(s, run->first, ++w);
     if (w > wide || hs__cancelled(s->x->cancel)) return false;
     run->low = w;
-    run->end = *next;
-    while (w <= wide && *next == run->end) {
-        run->high = w++;
-        *next = w <= wide ? end_column(s, run->first, w) : 0;
+    run->end = run->next;
+    while (w <= wide && run->next == run->end) {
+        run->high = w;
+        run->next = end_within(s, run->first, ++w);
     }
     return true;
 }
 
-static column_run first_run(const columns *s, int32_t first, int32_t *next)
-{
-    *next = end_column(s, first, 1);
-    return (column_run){.first = first};
-}
-
-/* Adds the widths that columns have with one of the run behind them. */
+/* Adds the total widths that the first workers have with one more column, of the run. */
 static void add_run(const columns *s, const column_run *run)
 {
     uint64_t *const sums = s->widths + s->across, *const to = reach_of(s, run->end);
@@ -120,8 +125,7 @@ static bool is_feasible(void *context, double limit)
     s->reach[0] = 1;
     for (int32_t a = 0; a < s->size && !hs__cancelled(s->x->cancel); a++) {
         uint64_t *from = reach_of(s, a);
-        int32_t next;
-        for (column_run run = first_run(s, a, &next); next_run(s, &run, &next);) {
+        for (column_run run = before_runs(s, a); next_run(s, &run);) {
             add_run(s, &run);
             if (hs__has(reach_of(s, run.end), s->x->wide)) return true;
         }
@@ -198,8 +202,7 @@ static hs_status choose_zones(columns *s, double limit, int64_t *zones)
     best[0].cost = 0;
     for (int32_t a = 0; a < s->size && !hs__cancelled(s->x->cancel); a++) {
         choice *from = best + a * room;
-        int32_t next;
-        for (column_run run = first_run(s, a, &next); next_run(s, &run, &next);)
+        for (column_run run = before_runs(s, a); next_run(s, &run);)
             extend_choices(s, &run, from, best + run.end * room, queue);
         for (int64_t used = 0; used <= wide; used++)
             if (from[used].cost < from[room + used].cost)

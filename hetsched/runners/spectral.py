@@ -414,7 +414,7 @@ def condition(resources: Resources, given: ArrayLike) -> Any:
     s = decomposition(resources, a if finite.all() else np.where(finite, a, 0), False, False)
     with np.errstate(all="ignore"):
         found = s[..., 0] / s[..., -1]
-    # of zeros, also in the place of infinities
+    # 0 / 0 of a zero matrix, which also stands for one with infinities
     found = np.where(np.isnan(found), np.inf, found)
     found = np.where(np.isnan(a).any((-2, -1)), np.nan, found).astype(s.dtype)
     return found if a.ndim > 2 else found[()]
